@@ -1,0 +1,16 @@
+-- Refuses to issue an id for a database that is no shard yet.
+-- VOLATILE, so that the planner does not call it while it folds the coalesce() around shard_id().
+create function shardflake._no_shard() returns integer
+language plpgsql volatile parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  raise exception 'database "%" has no shard id yet', current_database() using
+    errcode = 'SF001',
+    hint = 'Run SELECT shardflake.assign_shard(N) once, with an N from 0 to 8191 that no other shard uses.';
+end $$;
+
+comment on function shardflake._no_shard() is
+  'Raises SF001: the database has no shard id yet.';
+
+revoke execute on function shardflake._no_shard() from public;

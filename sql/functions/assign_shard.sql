@@ -1,0 +1,53 @@
+-- Gives this database its shard id, once; run again with the same id, it changes the options alone.
+create function shardflake.assign_shard(
+  p_shard_id integer,
+  logical_shards integer[] default null,
+  max_lead interval default null,
+  replace boolean default false
+) returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_lead_ms constant numeric := extract(epoch from max_lead) * 1000;
+  v_old integer;
+  v_bad integer;
+begin
+  if p_shard_id is null or p_shard_id not between 0 and 8191 then
+    raise exception 'shard id % is not between 0 and 8191', coalesce(p_shard_id::text, 'NULL') using
+      errcode = 'SF007', hint = 'Choose an id from 0 to 8191 that no other shard uses.';
+  end if;
+  select s into v_bad from unnest(logical_shards) as s where s is null or s not between 0 and 8191 limit 1;
+  if found then
+    raise exception 'logical shard id % is not between 0 and 8191', coalesce(v_bad::text, 'NULL') using
+      errcode = 'SF007', hint = 'Choose ids from 0 to 8191 that no other database uses.';
+  end if;
+  if v_lead_ms not between 0 and 86400000 then
+    raise exception 'max_lead % is not between 0 and 24 hours', max_lead using
+      errcode = 'SF007', hint = 'The default of 10 seconds suits most servers; 0 refuses as soon as the clock is set back.';
+  end if;
+  perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);
+  v_old := shardflake.shard_id();
+  if v_old <> p_shard_id and not replace then
+    raise exception 'this database is shard % already, it cannot become shard % as well', v_old, p_shard_id using
+      errcode = 'SF008',
+      hint = 'If it is a copy that is to be a shard of its own, run SELECT shardflake.assign_shard(' || p_shard_id || ', replace => true).';
+  end if;
+  if v_old is distinct from p_shard_id then
+    execute format('create or replace function shardflake.shard_id() returns integer language sql stable parallel safe return %s', p_shard_id);
+    perform shardflake._arm();
+  end if;
+  if logical_shards is not null or v_old is distinct from p_shard_id then
+    execute format('create or replace function shardflake._logical_shards() returns integer[] language sql stable parallel safe return %L::integer[]',
+                   array(select distinct s from unnest(logical_shards || p_shard_id) as s order by s));
+  end if;
+  if max_lead is not null then
+    execute format('create or replace function shardflake._max_lead() returns bigint language sql stable parallel safe return %L::bigint',
+                   floor(v_lead_ms));
+  end if;
+end $$;
+
+comment on function shardflake.assign_shard(integer, integer[], interval, boolean) is
+  'Gives this database shard id 0 to 8191, once. logical_shards: further shard ids it may issue; max_lead: how far ids may run ahead of a clock that was set back (default 10 s, 0 refuses at once); replace: give a copy another id. SF007 out of range, SF008 a second id.';
+
+revoke execute on function shardflake.assign_shard(integer, integer[], interval, boolean) from public;
