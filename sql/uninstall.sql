@@ -4,5 +4,4 @@
 set local search_path = pg_catalog, pg_temp;
 
 \ir drop.sql
-drop table shardflake.alembic_version;
-drop schema shardflake;
+\ir drop_schema.sql

@@ -7,7 +7,8 @@
     ├── UnsupportedServerError                  not PostgreSQL, or older than 15
     ├── ConnectionFailedError                   the server cannot be reached
     ├── InstallationError                       a file, revision or option of the installation is wrong
-    └── GeneratorError                          raised by the SQL functions; carries .sqlstate and .hint
+    ├── ServerError                             any other error of the server; carries .sqlstate and .hint
+    └── GeneratorError (a ServerError)          raised by the SQL functions
         ├── ShardIdError                        SF001 SF007 SF008 SF009
         ├── IdentityError                       SF002 SF003
         ├── ClockError                          SF004 SF005
@@ -41,18 +42,22 @@ class InstallationError(ShardflakeError):
     """A file, a revision or an option of the installation is not what it must be."""
 
 
-class GeneratorError(ShardflakeError):
-    """Raised by a SQL function of the schema ``shardflake``.
+class ServerError(ShardflakeError):
+    """The server refused a statement.
 
     :param message: the server's message.
-    :param sqlstate: the five-character code, class ``SF``.
+    :param sqlstate: its five-character code.
     :param hint: what to do, as the server says it.
     """
 
-    def __init__(self, message: str, sqlstate: str, hint: str | None = None) -> None:
-        super().__init__(f"{message} ({sqlstate})" + (f"\n{hint}" if hint else ""))
+    def __init__(self, message: str, sqlstate: str | None, hint: str | None = None) -> None:
+        super().__init__(message + (f" ({sqlstate})" if sqlstate else "") + (f"\n{hint}" if hint else ""))
         self.sqlstate = sqlstate
         self.hint = hint
+
+
+class GeneratorError(ServerError):
+    """Raised by a SQL function of the schema ``shardflake``; the SQLSTATE is of class ``SF``."""
 
 
 class ShardIdError(GeneratorError):

@@ -1,0 +1,191 @@
+"""Operations for an application's own migrations: ``op.install_shardflake()``, ``op.set_id_default()`` and their reverses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic.operations import MigrateOperation, Operations
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql import REGCLASS
+
+from shardflake import assets
+from shardflake.alembic.scripts import execute_statement, execute_text, released
+
+
+@Operations.register_operation("install_shardflake")
+class InstallShardflakeOp(MigrateOperation):
+    """Install the generator into the database, as a released version has it."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+
+    @classmethod
+    def install_shardflake(cls, operations: Operations, *, version: int) -> None:
+        """Install schema ``shardflake``; give each shard its id afterwards, with ``shardflake db assign``.
+
+        :param version: the released version to install, so that the migration means the same for ever.
+        :raises InstallationError: for a version that this package does not hold.
+        """
+        operations.invoke(cls(version))
+
+    def reverse(self) -> UninstallShardflakeOp:
+        return UninstallShardflakeOp(self.version)
+
+
+@Operations.register_operation("uninstall_shardflake")
+class UninstallShardflakeOp(MigrateOperation):
+    """Remove the generator, refusing while a default, view or function outside its schema uses it."""
+
+    def __init__(self, version: int = 1) -> None:
+        self.version = version
+
+    @classmethod
+    def uninstall_shardflake(cls, operations: Operations, *, version: int = 1) -> None:
+        """Drop schema ``shardflake``; raises SF013 on the server, listing the columns, while it is in use.
+
+        :param version: the version that is installed, for the way back.
+        """
+        operations.invoke(cls(version))
+
+    def reverse(self) -> InstallShardflakeOp:
+        return InstallShardflakeOp(self.version)
+
+
+@Operations.register_operation("set_id_default")
+class SetIdDefaultOp(MigrateOperation):
+    """Make ``next_id()`` the default of a column, with every precondition checked on the server."""
+
+    def __init__(
+        self,
+        table_name: str,
+        column_name: str,
+        *,
+        schema: str | None = None,
+        shard: int | None = None,
+        previous_default: str | None = None,
+    ) -> None:
+        self.table_name = table_name
+        self.column_name = column_name
+        self.schema = schema
+        self.shard = shard
+        self.previous_default = previous_default
+
+    @classmethod
+    def set_id_default(
+        cls,
+        operations: Operations,
+        table_name: str,
+        column_name: str,
+        *,
+        schema: str | None = None,
+        shard: int | None = None,
+        previous_default: str | None = None,
+    ) -> None:
+        """Call ``shardflake.set_id_default()``.
+
+        :param table_name: the table, unquoted.
+        :param column_name: its bigint column, unquoted.
+        :param schema: the table's schema; without it, the search path decides.
+        :param shard: a logical shard to draw ids for; without it, the database's own.
+        :param previous_default: SQL of the default so far, for the way back.
+        """
+        operations.invoke(cls(table_name, column_name, schema=schema, shard=shard, previous_default=previous_default))
+
+    def reverse(self) -> DropIdDefaultOp:
+        return DropIdDefaultOp(**vars(self))
+
+    def to_diff_tuple(self) -> tuple[Any, ...]:
+        return ("set_id_default", self.schema, self.table_name, self.column_name)
+
+
+@Operations.register_operation("drop_id_default")
+class DropIdDefaultOp(MigrateOperation):
+    """Take ``next_id()`` away as the default of a column."""
+
+    def __init__(
+        self,
+        table_name: str,
+        column_name: str,
+        *,
+        schema: str | None = None,
+        shard: int | None = None,
+        previous_default: str | None = None,
+    ) -> None:
+        self.table_name = table_name
+        self.column_name = column_name
+        self.schema = schema
+        self.shard = shard
+        self.previous_default = previous_default
+
+    @classmethod
+    def drop_id_default(
+        cls,
+        operations: Operations,
+        table_name: str,
+        column_name: str,
+        *,
+        schema: str | None = None,
+        shard: int | None = None,
+        previous_default: str | None = None,
+    ) -> None:
+        """Call ``shardflake.drop_id_default()``, then set back the default that was there before, if it is given.
+
+        :param previous_default: SQL of the default to set, such as ``nextval('orders_id_seq'::regclass)``.
+        """
+        operations.invoke(cls(table_name, column_name, schema=schema, shard=shard, previous_default=previous_default))
+
+    def reverse(self) -> SetIdDefaultOp:
+        return SetIdDefaultOp(**vars(self))
+
+    def to_diff_tuple(self) -> tuple[Any, ...]:
+        return ("drop_id_default", self.schema, self.table_name, self.column_name)
+
+
+@Operations.implementation_for(InstallShardflakeOp)
+def _install(operations: Operations, operation: InstallShardflakeOp) -> None:
+    for module in released(operation.version):
+        module.install(operations)
+    create_table, _ = assets.statements(assets.read("version.sql"))
+    execute_statement(operations, create_table)
+    version_table = sa.table("alembic_version", sa.column("version_num", sa.String), schema="shardflake")
+    _execute_literally(operations, sa.insert(version_table).values(version_num=f"{operation.version:04}"))
+
+
+@Operations.implementation_for(UninstallShardflakeOp)
+def _uninstall(operations: Operations, operation: UninstallShardflakeOp) -> None:
+    for module in reversed(released(operation.version)):
+        module.uninstall(operations)
+    execute_text(operations, assets.read("drop_schema.sql"))
+
+
+@Operations.implementation_for(SetIdDefaultOp)
+def _set_id_default(operations: Operations, operation: SetIdDefaultOp) -> None:
+    shard = [] if operation.shard is None else [sa.literal(operation.shard)]
+    call = sa.func.shardflake.set_id_default(_regclass(operation), sa.literal(operation.column_name), *shard)
+    _execute_literally(operations, sa.select(call))
+
+
+@Operations.implementation_for(DropIdDefaultOp)
+def _drop_id_default(operations: Operations, operation: DropIdDefaultOp) -> None:
+    call = sa.func.shardflake.drop_id_default(_regclass(operation), sa.literal(operation.column_name))
+    _execute_literally(operations, sa.select(call))
+    if operation.previous_default is not None:
+        operations.alter_column(
+            operation.table_name,
+            operation.column_name,
+            schema=operation.schema,
+            server_default=sa.text(operation.previous_default),
+        )
+
+
+def _regclass(operation: SetIdDefaultOp | DropIdDefaultOp) -> sa.Cast[Any]:
+    preparer = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
+    table = preparer.format_table(sa.table(operation.table_name, schema=operation.schema))
+    return sa.cast(sa.literal(table), REGCLASS)
+
+
+def _execute_literally(operations: Operations, statement: sa.ClauseElement) -> None:
+    """Run a statement with its values written out, so that the offline script needs no parameters."""
+    dialect = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+    execute_statement(operations, str(statement.compile(dialect=dialect, compile_kwargs={"literal_binds": True})))

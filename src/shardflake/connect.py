@@ -1,0 +1,79 @@
+"""Turn what users write for a database into an engine, and what drivers say into our errors. Never shows a password."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+
+from shardflake.errors import ConnectionFailedError, ServerError, UnsupportedServerError, from_driver
+
+OLDEST_SERVER = 150000
+
+
+def make_engine(url: str | None = None) -> sa.Engine:
+    """Return an engine without a pool, for one command's work.
+
+    :param url: a SQLAlchemy URL (``postgresql+psycopg://...``; the driver's name is ignored), a libpq URI
+        (``postgresql://...``) or a libpq keyword string (``host=... dbname=...``); None or '' takes libpq's PG* environment.
+    :raises ConnectionFailedError: if it is none of these.
+    """
+    conninfo = _conninfo(url or "")
+    return sa.create_engine(
+        "postgresql+psycopg://",
+        creator=lambda: psycopg.connect(conninfo),
+        poolclass=sa.NullPool,
+    )
+
+
+def _conninfo(url: str) -> str:
+    """Return a libpq keyword string for any of the accepted forms."""
+    try:
+        if re.match(r"\w+\+\w+://", url):
+            parsed = sa.make_url(url)
+            url = parsed.set(drivername="postgresql").render_as_string(hide_password=False)
+        parameters = conninfo_to_dict(url)
+    except (ArgumentError, psycopg.ProgrammingError):
+        # the driver's message would repeat the text, password included
+        raise ConnectionFailedError(
+            "the database URL cannot be read; give postgresql://user@host:port/database, "
+            "a libpq string such as 'host=... dbname=...', or nothing for the PG* environment"
+        ) from None
+    parameters.setdefault("application_name", "shardflake")
+    parameters.setdefault("connect_timeout", "10")
+    return make_conninfo("", **parameters)
+
+
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    """Raise our errors in the place of those of SQLAlchemy and the driver, which stay as their cause."""
+    try:
+        yield
+    except DBAPIError as error:
+        if (own := from_driver(error)) is not None:
+            raise own from error
+        diagnostics = getattr(error.orig, "diag", None)
+        sqlstate = getattr(error.orig, "sqlstate", None)
+        if isinstance(error, OperationalError) and (error.connection_invalidated or sqlstate is None):
+            raise ConnectionFailedError(f"cannot connect: {str(error.orig).strip()}") from error
+        message = getattr(diagnostics, "message_primary", None) or str(error.orig)
+        if (sqlstate or "").startswith(("28", "3D")):
+            raise ConnectionFailedError(f"cannot connect: {message}") from error
+        raise ServerError(message, sqlstate, getattr(diagnostics, "message_hint", None)) from error
+
+
+def require_supported(connection: sa.Connection) -> None:
+    """Check that the server is one that the generator runs on.
+
+    :raises UnsupportedServerError: below PostgreSQL 15.
+    """
+    version = connection.scalar(sa.text("select current_setting('server_version_num')::integer"))
+    if version is None or version < OLDEST_SERVER:
+        raise UnsupportedServerError(
+            f"the server is PostgreSQL {(version or 0) // 10000}; shardflake needs PostgreSQL 15 or newer"
+        )

@@ -1,0 +1,278 @@
+"""Install, check and operate the generator in one database: what the command line and applications call.
+
+Every function takes an engine (see :func:`shardflake.connect.make_engine`) and raises
+:class:`~shardflake.errors.ShardflakeError`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TextIO
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.dialects.postgresql import REGCLASS
+
+from shardflake import assets
+from shardflake.connect import require_supported, translate_errors
+from shardflake.errors import InstallationError, InvalidIdError
+from shardflake.layout import SHARDFLAKE
+
+MAX_SHARD_ID = next(field.capacity for field in SHARDFLAKE.fields if field.name == "shard") - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What ``shardflake.status()`` says, and the installed revision.
+
+    Times are UTC; ``lead`` says how far the newest ids are ahead of the clock, None before the first one since a restart.
+    """
+
+    revision: str | None
+    shard_id: int | None
+    logical_shards: list[int]
+    layout: str
+    identity: str
+    clock: datetime
+    high_water: datetime
+    lead: timedelta | None
+    max_lead: timedelta
+    ids_per_ms_peak: int | None
+    ids_per_ms_limit: int
+    years_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What ``shardflake.confirm_identity()`` found: columns examined, the largest id in them, and the mark now."""
+
+    columns_checked: int
+    largest_id: int | None
+    high_water: datetime
+
+
+def config(output: TextIO | None = None) -> Config:
+    """Return Alembic's configuration of the migrations that came with the package, without a file."""
+    alembic_config = Config(output_buffer=output)
+    alembic_config.set_main_option("script_location", str(assets.migrations_dir()).replace("%", "%%"))
+    return alembic_config
+
+
+def head() -> str:
+    """Return the newest revision that this package holds."""
+    revision = ScriptDirectory(str(assets.migrations_dir())).get_current_head()
+    if revision is None:
+        raise InstallationError(f"no migrations in {assets.migrations_dir()}; reinstall the package")
+    return revision
+
+
+def upgrade(engine: sa.Engine, shard_id: int | None = None, revision: str = "head") -> str:
+    """Bring a database to a revision and give it its shard id, both in one transaction.
+
+    Safe to run again, and by two operators at once: a lock lets one wait for the other.
+
+    :param shard_id: 0 to 8191; None leaves the id as it is.
+    :param revision: an Alembic revision, ``head`` by default.
+    :returns: the revision that the database is at.
+    """
+    if shard_id is not None:
+        check_shard_id(shard_id)
+    with _transaction(engine) as connection:
+        _run_alembic(connection, command.upgrade, revision)
+        if shard_id is not None:
+            connection.execute(sa.select(sa.func.shardflake.assign_shard(shard_id)))
+        return _revision(connection) or "base"
+
+
+def downgrade(engine: sa.Engine, revision: str = "base") -> None:
+    """Go back to a revision; ``base`` removes the schema.
+
+    :raises ColumnError: while a column default, view or function outside the schema uses it; the message lists them.
+    """
+    with _transaction(engine) as connection:
+        if _revision(connection) is None:
+            raise InstallationError("shardflake is not installed in this database; nothing to downgrade")
+        _run_alembic(connection, command.downgrade, revision)
+
+
+def offline_script(revision: str = "head", shard_id: int | None = None) -> str:
+    """Return the SQL that :func:`upgrade` would run on an empty database, for a DBA to read and run with psql."""
+    if shard_id is not None:
+        check_shard_id(shard_id)
+    output = io.StringIO()
+    try:
+        command.upgrade(config(output), revision, sql=True)
+    except Exception as error:
+        raise InstallationError(f"no script for revision {revision}: {error}") from error
+    script = output.getvalue()
+    if shard_id is not None:
+        script += f"SELECT shardflake.assign_shard({int(shard_id)});\n"
+    return script
+
+
+def assign(
+    engine: sa.Engine,
+    shard_id: int,
+    *,
+    logical_shards: Sequence[int] | None = None,
+    max_lead: timedelta | None = None,
+    replace: bool = False,
+) -> None:
+    """Give a database its shard id, once; with the same id again, change the options alone.
+
+    :param shard_id: 0 to 8191.
+    :param logical_shards: further shard ids that the database may issue.
+    :param max_lead: how far ids may run ahead of a clock that was set back; 0 refuses at once.
+    :param replace: True gives a copy of another shard an id of its own.
+    :raises ShardIdError: for an id out of range, or a second one.
+    """
+    check_shard_id(shard_id)
+    call = sa.func.shardflake.assign_shard(
+        shard_id,
+        sa.cast(list(logical_shards) if logical_shards is not None else None, sa.ARRAY(sa.Integer)),
+        sa.cast(max_lead, sa.Interval),
+        replace,
+    )
+    with _installed(engine) as connection:
+        connection.execute(sa.select(call))
+
+
+def confirm(engine: sa.Engine) -> Confirmation:
+    """Declare a restored, upgraded or altered database the only one of its shard, and re-arm its generator.
+
+    :raises ServerError: if a table that holds ids cannot be read.
+    """
+    with _installed(engine) as connection:
+        row = connection.execute(sa.text("select * from shardflake.confirm_identity()")).one()
+        return Confirmation(row.columns_checked, row.largest_id, row.high_water.astimezone(UTC))
+
+
+def status(engine: sa.Engine) -> Status:
+    """Return the state of a shard's generator; draws no id, and works on a standby."""
+    with _installed(engine) as connection:
+        row = dict(connection.execute(sa.text("select * from shardflake.status()")).one()._mapping)
+        row |= {name: row[name].astimezone(UTC) for name in ("clock", "high_water")}
+        return Status(**row | {"revision": _revision(connection), "years_left": float(row["years_left"])})
+
+
+def set_default(engine: sa.Engine, table: str, column: str, shard: int | None = None) -> list[str]:
+    """Make ``next_id()`` the default of a column.
+
+    :param table: as SQL names it: quoted where it must be, with or without its schema.
+    :param column: the column's name, unquoted.
+    :param shard: a logical shard that the database owns.
+    :returns: the server's notices: what became of the old default and its sequence.
+    :raises ColumnError: if the column cannot hold ids; the message says what to do.
+    """
+    with _installed(engine) as connection, _notices(connection) as notices:
+        call = sa.func.shardflake.set_id_default(_regclass(table), column, sa.cast(shard, sa.Integer))
+        connection.execute(sa.select(call))
+    return notices
+
+
+def grant(engine: sa.Engine, role: str) -> None:
+    """Let a role insert into tables whose ids come from the generator.
+
+    :param role: the role's name, unquoted.
+    """
+    with _installed(engine) as connection:
+        connection.execute(sa.text("select shardflake.grant_usage(cast(quote_ident(:role) as regrole))"), {"role": role})
+
+
+def check(engine: sa.Engine) -> str:
+    """Compare what a database contains with what its revision should.
+
+    :returns: a unified diff, '' if there is none. The constants of the shard and grants to single roles do not count.
+    :raises InstallationError: if the database is not at head; upgrade it first.
+    """
+    with _installed(engine) as connection:
+        if (revision := _revision(connection)) != head():
+            raise InstallationError(f"the database is at revision {revision}, not at {head()}; upgrade it first")
+        found = catalog(connection)
+    expected = assets.read("catalog.txt")
+    lines = difflib.unified_diff(
+        expected.splitlines(keepends=True), found.splitlines(keepends=True), "shardflake as released", "this database"
+    )
+    return "".join(lines)
+
+
+def catalog(connection: sa.Connection) -> str:
+    """Return what the schema contains, as text to compare: functions, sequences, comments, owners, public privileges."""
+    connection.execute(sa.text("set local search_path = pg_catalog"))
+    rows = connection.execute(sa.text(assets.read("catalog.sql").replace(":", r"\:")))
+    return "\n".join(
+        f"== {row.object}\n{row.definition}\ncomment: {row.comment}\nowner: {row.owner}; public may: {row.public_privileges}\n"
+        for row in rows
+    )
+
+
+def check_shard_id(shard_id: int) -> None:
+    """Raise InvalidIdError for a shard id that is not 0 to 8191, before anything is done to a database."""
+    if not 0 <= shard_id <= MAX_SHARD_ID:
+        raise InvalidIdError(f"shard id {shard_id} is not between 0 and {MAX_SHARD_ID}")
+
+
+def _regclass(table: str) -> sa.ColumnElement[Any]:
+    return sa.cast(table, REGCLASS)
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    options = {"version_table_schema": "shardflake"}
+    return MigrationContext.configure(connection, opts=options).get_current_revision()
+
+
+def _run_alembic(connection: sa.Connection, operation: Any, revision: str) -> None:
+    alembic_config = config(io.StringIO())
+    alembic_config.attributes["connection"] = connection
+    operation(alembic_config, revision)
+
+
+@contextmanager
+def _transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """Give a transaction on a supported server; all or nothing."""
+    with translate_errors(), engine.connect() as connection:
+        require_supported(connection)
+        connection.rollback()
+        try:
+            with connection.begin():
+                yield connection
+        except BaseException:
+            # PostgreSQL cannot start after a crash if CREATE UNLOGGED SEQUENCE was rolled back and the WAL of the rollback was
+            # not yet written: this commit writes it at once.
+            with connection.begin():
+                connection.execute(sa.text("select pg_current_xact_id()"))
+            raise
+
+
+@contextmanager
+def _installed(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """Give a transaction in a database that has the generator."""
+    with translate_errors(), engine.begin() as connection:
+        require_supported(connection)
+        if connection.scalar(sa.text("select to_regproc('shardflake.status')")) is None:
+            raise InstallationError("shardflake is not installed in this database; run: shardflake db upgrade")
+        yield connection
+
+
+@contextmanager
+def _notices(connection: sa.Connection) -> Iterator[list[str]]:
+    """Collect the notices that the server sends meanwhile."""
+    messages: list[str] = []
+    driver: Any = connection.connection.driver_connection
+
+    def collect(diagnostic: Any) -> None:
+        messages.append(diagnostic.message_primary)
+
+    driver.add_notice_handler(collect)
+    try:
+        yield messages
+    finally:
+        driver.remove_notice_handler(collect)

@@ -1,0 +1,148 @@
+"""A SQLAlchemy column type for ids, and columns that draw them from the database.
+
+::
+
+    class Order(Base):
+        __tablename__ = "orders"
+        id: Mapped[ShardflakePK]
+        customer_id: Mapped[int] = mapped_column(ForeignKey("customers.id"))  # bigint, as the key it refers to
+
+    session.scalars(select(Order).where(Order.id.between_times(yesterday, today)))
+
+PostgreSQL only. On SQLAlchemy 2.1 the default is marked monotonic, so that ``add_all()`` inserts in batches and still gives
+every object its own row's key; 2.0 inserts row by row.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import sqlalchemy as sa
+from sqlalchemy import types
+from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.sql import operators
+from sqlalchemy.sql.expression import ColumnElement
+
+from shardflake.ids import min_id
+from shardflake.layout import SHARDFLAKE
+
+__all__ = ["ShardflakeId", "ShardflakeMixin", "ShardflakePK", "id_column", "next_id"]
+
+_MONOTONIC: dict[str, Any] = {"monotonic": True} if hasattr(sa.func.now(), "monotonic") else {}  # SQLAlchemy 2.1
+_BIGINT_MIN, _BIGINT_MAX = -(2**63), 2**63 - 1
+
+
+class ShardflakeId(types.TypeDecorator[int]):
+    """A bigint that holds ids, ``int`` in Python.
+
+    Binds take an ``int`` or a ``str`` of decimal digits (as ids travel in JSON) within 64 bits; floats, bools and everything
+    else raise ``TypeError`` or ``ValueError``. Columns gain ``timestamp``, ``shard``, ``counter`` and ``between_times()``.
+    """
+
+    impl = types.BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> int | None:
+        """Return the value as an ``int`` that fits a bigint."""
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise TypeError(f"an id is an int or its decimal digits, not {value!r} of type {type(value).__name__}")
+        if isinstance(value, str) and not value.removeprefix("-").isdecimal():
+            raise ValueError(f"{value!r} is not the decimal digits of an id")
+        number = int(value) if not isinstance(value, str) or len(value) <= 20 else _BIGINT_MAX + 1
+        if not _BIGINT_MIN <= number <= _BIGINT_MAX:
+            raise ValueError(f"{value} does not fit a bigint: {_BIGINT_MIN} to {_BIGINT_MAX}")
+        return number
+
+    def process_literal_param(self, value: Any, dialect: sa.Dialect) -> str:
+        """Return the value as a SQL literal."""
+        number = self.process_bind_param(value, dialect)
+        return "NULL" if number is None else str(number)
+
+    def coerce_compared_value(self, op: Any, value: Any) -> types.TypeEngine[Any]:
+        """Treat the other side as an id, except the distance of a shift, which PostgreSQL wants as an integer."""
+        if op in (operators.bitwise_lshift_op, operators.bitwise_rshift_op):
+            return types.Integer()
+        return self
+
+    class Comparator(types.TypeDecorator.Comparator[int]):
+        """Operations of id columns, rendered as expressions that PostgreSQL can use indexes for."""
+
+        @property
+        def timestamp(self) -> ColumnElement[datetime]:
+            """When the id was drawn, to the millisecond; SQL of ``shardflake.timestamp_of()``."""
+            return sa.func.shardflake.timestamp_of(self.expr, type_=types.DateTime(timezone=True))
+
+        @property
+        def shard(self) -> ColumnElement[int]:
+            """Shard id in the id, 0 to 8191; SQL of ``shardflake.shard_of()``."""
+            return sa.func.shardflake.shard_of(self.expr, type_=types.Integer())
+
+        @property
+        def counter(self) -> ColumnElement[int]:
+            """Counter in the id, 0 to 1023; SQL of ``shardflake.counter_of()``."""
+            return sa.func.shardflake.counter_of(self.expr, type_=types.Integer())
+
+        def between_times(
+            self, start: datetime | ColumnElement[datetime], end: datetime | ColumnElement[datetime]
+        ) -> ColumnElement[bool]:
+            """Return the condition that an id was drawn at ``start`` or later, and before ``end``.
+
+            A range on the bare column, so that its index is used.
+
+            :param start: an aware datetime or a SQL expression of timestamptz, inclusive to the millisecond.
+            :param end: likewise, exclusive.
+            :raises InvalidIdError: for naive datetimes, and times that ids cannot hold.
+            """
+            return sa.and_(self.expr >= _bound(start), self.expr < _bound(end))
+
+    comparator_factory = Comparator
+
+
+def _bound(time: datetime | ColumnElement[datetime]) -> ColumnElement[int]:
+    if isinstance(time, datetime):
+        return sa.literal(min_id(time), ShardflakeId())
+    return sa.func.shardflake.min_id(time, type_=ShardflakeId())
+
+
+def next_id(shard: int | None = None) -> sa.Function[int]:
+    """Return ``shardflake.next_id()``, to be used as a ``server_default``.
+
+    :param shard: a logical shard that the database owns; without it, the database's own.
+    :raises ValueError: for a shard that is not 0 to 8191.
+    """
+    if shard is None:
+        arguments: list[ColumnElement[int]] = []
+    else:
+        capacity = next(field.capacity for field in SHARDFLAKE.fields if field.name == "shard")
+        if not 0 <= shard < capacity:
+            raise ValueError(f"shard {shard} is not 0 to {capacity - 1}")
+        arguments = [sa.literal_column(str(int(shard)), types.Integer())]
+    return sa.Function("next_id", *arguments, packagenames=("shardflake",), type_=ShardflakeId(), **_MONOTONIC)
+
+
+def id_column(name: str = "id", *, shard: int | None = None, composite: bool = False, **options: Any) -> sa.Column[int]:
+    """Return a primary-key column that draws its ids from the database; one cannot forget the default.
+
+    :param name: the column's name.
+    :param shard: a logical shard, as for :func:`next_id`.
+    :param composite: True if the column is one of several in the primary key: lets SQLAlchemy 2.1 insert in batches there too.
+    :param options: further arguments of :class:`sqlalchemy.Column`, except ``server_default``.
+    """
+    if composite and _MONOTONIC:
+        options["insert_sentinel"] = True
+    options.setdefault("primary_key", True)
+    return sa.Column(name, ShardflakeId(), server_default=next_id(shard), **options)
+
+
+ShardflakePK = Annotated[int, mapped_column(ShardflakeId(), primary_key=True, server_default=next_id())]
+"""Annotation of a mapped primary key that draws its ids from the database: ``id: Mapped[ShardflakePK]``."""
+
+
+class ShardflakeMixin:
+    """Gives a mapped class the primary key ``id``, drawn from the database."""
+
+    id: Mapped[ShardflakePK] = mapped_column(sort_order=-1)
+    __mapper_args__ = {"eager_defaults": True}  # noqa: RUF012  (SQLAlchemy's own declarative form)
