@@ -97,7 +97,7 @@ class Load:
                 drawn += len(ids)
 
     def _call(self) -> sql.SQL:
-        return sql.SQL(self.generator)  # type: ignore[arg-type]  # a constant of the test
+        return sql.SQL(self.generator)
 
     def _select(self, connection: psycopg.Connection, session: int, count: int) -> array[int]:
         query = sql.SQL("copy (select {} from generate_series(1, {})) to stdout").format(self._call(), count)
@@ -146,7 +146,7 @@ def create_table(connection: psycopg.Connection, generator: str) -> None:
     connection.execute(
         sql.SQL("create unlogged table {} (id bigint default {}, session integer, n bigint)").format(
             sql.Identifier(TABLE),
-            sql.SQL(generator),  # type: ignore[arg-type]  # a constant of the test
+            sql.SQL(generator),
         )
     )
     connection.execute(f"create index on {TABLE} (session, n) where session < 0")

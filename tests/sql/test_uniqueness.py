@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
+
 import psycopg
 import pytest
 import sqlalchemy as sa
 
 from tests.conftest import dsn
-from tests.load import Batch, Findings, Load, array, create_table, examine
+from tests.load import Batch, Findings, Load, create_table, examine
 
 INSTAGRAM = """
 create sequence instagram_counter;

@@ -26,5 +26,7 @@ def test_no_sqlstate_stands_for_a_whole_class() -> None:
 def test_the_tree_in_the_docstring_is_the_tree() -> None:
     assert errors.__doc__ is not None
     drawn = set(re.findall(r"\w+Error", errors.__doc__)) - {"ValueError"}
-    defined = {name for name, item in vars(errors).items() if isinstance(item, type) and issubclass(item, errors.ShardflakeError)}
+    defined = {
+        name for name, item in vars(errors).items() if isinstance(item, type) and issubclass(item, errors.ShardflakeError)
+    }
     assert drawn == defined

@@ -34,7 +34,9 @@ def test_decode_is_the_inverse_of_encode(time: int, shard: int, counter: int) ->
 def test_any_order_and_widths_round_trip(widths: list[int], data: st.DataObject) -> None:
     names = ["time", "a", "b", "c"][: len(widths)]
     order = data.draw(st.permutations(names))
-    layout = Layout("custom", tuple(Field(name, bits) for name, bits in zip(order, widths, strict=True)), epoch_ms=0, tick_ms=10)
+    layout = Layout(
+        "custom", tuple(Field(name, bits) for name, bits in zip(order, widths, strict=True)), epoch_ms=0, tick_ms=10
+    )
     values = {field.name: data.draw(st.integers(0, field.capacity - 1)) for field in layout.fields}
     assert layout.decode(layout.encode(**values)) == values
 
@@ -92,7 +94,7 @@ def test_times_floor_to_their_tick(time: datetime, tick: int) -> None:
 @pytest.mark.parametrize(
     ("time", "message"),
     [
-        (datetime(2026, 1, 1), "no time zone"),  # noqa: DTZ001
+        (datetime(2026, 1, 1), "no time zone"),
         (datetime(2024, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), "it holds 2025-01-01T00:00:00"),
         (SHARDFLAKE.last_time + timedelta(milliseconds=1), "to 2059-11-04T19:53:47.775000"),
     ],
