@@ -24,7 +24,18 @@ ROOT = Path(__file__).parents[2]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from this checkout."""
     target = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--disable-pip-version-check", "-w", str(target), str(ROOT)]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "-w",
+        str(target),
+        str(ROOT),
+    ]
     subprocess.run(build, check=True)
     return next(target.glob("shardflake-*.whl"))
 
