@@ -27,6 +27,6 @@ def test_install_insert_and_check_in_a_container(database: sa.Engine) -> None:
         session.add_all(events)
         session.commit()
         assert len({event.id for event in events}) == 2_000
-        assert session.scalar(sa.select(sa.func.count()).where(Event.id.shard == 12)) == 2_000  # type: ignore[attr-defined]
+        assert session.scalar(sa.select(sa.func.count()).where(Event.id.shard == 12)) == 2_000
     assert install.status(database).identity == "confirmed"
     assert install.check(database) == ""

@@ -39,9 +39,7 @@ def without_new_ids(output: str) -> str:
     return re.sub(r"^ \d{18}$", " <id>", output, flags=re.MULTILINE)
 
 
-def test_the_psql_transcript_of_the_readme_is_what_psql_prints(
-    shard: sa.Engine, server: Server, local_server: LocalServer
-) -> None:
+def test_the_transcript_of_the_readme_is_what_psql_prints(shard: sa.Engine, server: Server, local_server: LocalServer) -> None:
     if server is not local_server:
         pytest.skip("needs the server's own psql")
     environment = {"PGTZ": "UTC", "PGOPTIONS": "-c jit=off"}
