@@ -108,7 +108,7 @@ def without_flush(connection: psycopg.Connection) -> None:
 
 
 def with_session_lock(connection: psycopg.Connection) -> None:
-    """Break the generator: a session-level lock, given back by hand at the end, in the place of the aborted subtransaction's."""
+    """Break the generator: a session-level lock, given back by hand at the end, without a subtransaction to end it."""
     unlock = "perform pg_advisory_unlock('shardflake._window'::regclass::oid::integer, 1936287346);\n    "
     replace_function(
         connection,

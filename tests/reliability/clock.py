@@ -50,17 +50,16 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     generator = "instagram_next_id()" if broken else "shardflake.next_id()"
     draws = _Draws(f"select {generator} from generate_series(1, %s)", [], seed)
     chance = random.Random(seed)
-    with attacked_server(bin_dir, max_connections="40") as (server, clock):
-        with psycopg.connect(server.url(), autocommit=True) as admin:
-            admin.execute(INSTAGRAM)
-            sessions = Sessions(server.url(), [draws.work(number) for number in range(8)], outcome)
-            for number in range(rounds):
-                _step(clock, chance, strobe=number % 4 == 3)
-                time.sleep(0.15)
-                outcome.rounds += 1
-                if not broken:
-                    _check_lead(admin, outcome)
-            sessions.stop()
+    with attacked_server(bin_dir) as (server, clock), psycopg.connect(server.url(), autocommit=True) as admin:
+        admin.execute(INSTAGRAM)
+        sessions = Sessions(server.url(), [draws.work(number) for number in range(8)], outcome)
+        for number in range(rounds):
+            _step(clock, chance, strobe=number % 4 == 3)
+            time.sleep(0.15)
+            outcome.rounds += 1
+            if not broken:
+                _check_lead(admin, outcome)
+        sessions.stop()
     findings = examine(draws.batches)
     outcome.ids, outcome.duplicates = findings.ids, findings.duplicates
     outcome.inversions = findings.session_inversions + findings.order_inversions
