@@ -22,7 +22,7 @@ declare
 begin
   select nextval('instagram.id_sequence') % 1024 into v_counter;
   select floor(extract(epoch from clock_timestamp()) * 1000) into v_now;
-  return ((v_now - v_epoch) << 23) | (instagram.shard_id() << 10) | v_counter;
+  return ((v_now - v_epoch) << 23) | (instagram.shard_id() << 10) | v_counter;  -- << and | bind equally: parentheses decide
 end $$;
 
 comment on function instagram.next_id() is
