@@ -115,6 +115,7 @@ class LocalServer:
                 cwd="/",
                 env={**os.environ, **self.environment, "LC_ALL": "C"},
                 user=self._user,
+                start_new_session=True,  # Ctrl-C goes to us alone: we decide when the server stops
                 check=False,
             )
             output.seek(0)
@@ -130,6 +131,7 @@ class LocalServer:
             user=self._user,
             cwd="/",
             stdout=subprocess.DEVNULL,
+            start_new_session=True,
             check=False,
         ).returncode
 

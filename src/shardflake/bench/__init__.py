@@ -1,0 +1,1 @@
+"""Measurements, and the other id schemes that they compare with."""
