@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psycopg
 
+from shardflake.bench import instagram
 from tests.load import Batch, examine
 from tests.reliability.attack import Clock, Outcome, Sessions, attacked_server
-from tests.sql.test_uniqueness import INSTAGRAM
 
 STEPS = (0.001, 0.01, 0.1, 1, 5, 9, 60, 3600)
 MAX_LEAD_MS = 10_000
@@ -47,11 +47,11 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     :param broken: True runs the control.
     """
     outcome = Outcome("clock" + (" with Instagram's function" if broken else ""))
-    generator = "instagram_next_id()" if broken else "shardflake.next_id()"
+    generator = "instagram.next_id()" if broken else "shardflake.next_id()"
     draws = _Draws(f"select {generator} from generate_series(1, %s)", [], seed)
     chance = random.Random(seed)
     with attacked_server(bin_dir) as (server, clock), psycopg.connect(server.url(), autocommit=True) as admin:
-        admin.execute(INSTAGRAM)
+        instagram.install(admin, shard_id=5)
         sessions = Sessions(server.url(), [draws.work(number) for number in range(8)], outcome)
         for number in range(rounds):
             _step(clock, chance, strobe=number % 4 == 3)

@@ -8,22 +8,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from shardflake.bench import instagram
 from tests.conftest import dsn
 from tests.load import Batch, Findings, Load, create_table, examine
-
-INSTAGRAM = """
-create sequence instagram_counter;
-
-create function instagram_next_id() returns bigint language plpgsql volatile as $$
-declare
-  v_counter bigint;
-  v_ms bigint;
-begin
-  select nextval('instagram_counter') % 1024 into v_counter;
-  select floor(extract(epoch from clock_timestamp()) * 1000) into v_ms;
-  return ((v_ms - 1735689600000) << 23) | (5 << 10) | v_counter;
-end $$;
-"""
 
 
 def _run(engine: sa.Engine, generator: str, sessions: int, ids: int) -> Findings:
@@ -41,8 +28,8 @@ def test_sixteen_sessions_of_mixed_statements(shard: sa.Engine, request: pytest.
 
 def test_the_same_load_catches_instagrams_function(shard: sa.Engine) -> None:
     with psycopg.connect(dsn(shard), autocommit=True) as connection:
-        connection.execute(INSTAGRAM)
-    findings = _run(shard, "instagram_next_id()", 16, 1_000_000)
+        instagram.install(connection, shard_id=5)
+    findings = _run(shard, "instagram.next_id()", 16, 1_000_000)
     assert findings.duplicates > 0
     assert findings.session_inversions > 0
 
