@@ -40,7 +40,8 @@ _REMEDIES = {
     "not assigned": "next_id() refuses until the database has a shard id; run: shardflake db assign --shard-id N",
     "copied or altered": "next_id() refuses in a copy. As a shard of its own: shardflake db assign --shard-id N --replace; "
     "as the only one of its shard: shardflake db confirm",
-    "another cluster": "next_id() refuses in a restored copy. If no other database issues ids of its shard: shardflake db confirm",
+    "another cluster": "next_id() refuses in a restored copy. If no other database issues ids of its shard, run: "
+    "shardflake db confirm",
 }
 """What to do, by what ``status()`` says of the identity."""
 
