@@ -159,4 +159,8 @@ def dsn(engine: sa.Engine) -> str:
     with engine.connect() as opened:
         driver = opened.connection.driver_connection
         assert isinstance(driver, psycopg.Connection)
-        return driver.info.dsn
+        info = driver.info
+        # only what every libpq understands: older programs refuse options that a newer one lists
+        return psycopg.conninfo.make_conninfo(
+            host=info.host, port=info.port, user=info.user, dbname=info.dbname, password=info.password or None
+        )

@@ -6,27 +6,26 @@ language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp set row_security = off
 as $$
 declare
-  v_limit bigint;
+  v_now bigint;
   v_mark bigint;
   v_max bigint;
   v_column record;
 begin
   perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);
   perform coalesce(shardflake.shard_id(), shardflake._no_shard());
-  v_limit := shardflake._tick() + greatest(shardflake._max_lead(), 127);
+  v_now := shardflake._tick();
   columns_checked := 0;
   for v_column in select table_name, column_name from shardflake.id_columns() loop
     execute format('select max(%I) from %s', v_column.column_name, v_column.table_name) into v_max;
     columns_checked := columns_checked + 1;
-    if v_max >> 23 > v_limit then
+    if v_max >> 23 > v_now + greatest(shardflake._max_lead(), 127) then
       raise exception 'column % of % holds %, an id of % that is ahead of the clock', quote_ident(v_column.column_name), v_column.table_name, v_max,
         shardflake.timestamp_of(v_max) using
         errcode = 'SF005', hint = 'Set the clock right, or remove the row if the value is no id, then run confirm_identity() again.';
     end if;
     largest_id := greatest(largest_id, v_max);
   end loop;
-  v_mark := greatest(pg_sequence_last_value('shardflake._high_water'), largest_id >> 23,
-                     least(pg_sequence_last_value('shardflake._window') >> 23, v_limit), 0);
+  v_mark := greatest(pg_sequence_last_value('shardflake._high_water'), largest_id >> 23, v_now + 127);  -- 127: what the fast path accepts
   perform setval('shardflake._high_water', v_mark);
   perform shardflake._flush_wal();
   perform setval('shardflake._window', 0);

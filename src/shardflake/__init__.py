@@ -4,7 +4,7 @@ The pure parts live here: layouts, and reading and making ids. Adapters are impo
 :mod:`shardflake.sqlalchemy`, :mod:`shardflake.alembic`, :mod:`shardflake.install`.
 """
 
-from shardflake.errors import ShardflakeError
+from shardflake.errors import InvalidIdError, ShardflakeError
 from shardflake.ids import DecodedId, decode, make_id, max_id, min_id, parse_id, time_range
 from shardflake.layout import SHARDFLAKE, Field, Layout
 
@@ -12,6 +12,7 @@ __all__ = [
     "SHARDFLAKE",
     "DecodedId",
     "Field",
+    "InvalidIdError",
     "Layout",
     "ShardflakeError",
     "decode",
