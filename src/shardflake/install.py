@@ -158,11 +158,16 @@ def confirm(engine: sa.Engine) -> Confirmation:
 
 
 def status(engine: sa.Engine) -> Status:
-    """Return the state of a shard's generator; draws no id, and works on a standby."""
+    """Return the state of a shard's generator; draws no id, and works on a standby.
+
+    A role that may only draw ids learns all but the revision, which is None then.
+    """
     with _installed(engine) as connection:
+        readable = connection.scalar(sa.text("select has_table_privilege(to_regclass('shardflake.alembic_version'), 'select')"))
         row = dict(connection.execute(sa.text("select * from shardflake.status()")).one()._mapping)
         row |= {name: row[name].astimezone(UTC) for name in ("clock", "high_water")}
-        return Status(**row | {"revision": _revision(connection), "years_left": float(row["years_left"])})
+        revision = _revision(connection) if readable else None
+        return Status(**row | {"revision": revision, "years_left": float(row["years_left"])})
 
 
 def set_default(engine: sa.Engine, table: str, column: str, shard: int | None = None) -> list[str]:

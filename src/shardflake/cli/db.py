@@ -16,6 +16,7 @@ from shardflake import assets
 from shardflake.cli.drawing import age
 from shardflake.cli.output import Format, FormatOption, iso, print_json, stderr, stdout, utc
 from shardflake.errors import InstallationError, InvalidIdError
+from shardflake.layout import SHARDFLAKE
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -44,6 +45,8 @@ _REMEDIES = {
     "shardflake db confirm",
 }
 """What to do, by what ``status()`` says of the identity."""
+
+_MAX_LEAD_SECONDS = 86400
 
 _DIFF_STYLES = {"---": "bold", "+++": "bold", "@@ ": "cyan", "-": "red", "+": "green"}
 
@@ -135,12 +138,7 @@ def assign(
     ] = None,
     max_lead: Annotated[
         float | None,
-        typer.Option(
-            metavar="SECONDS",
-            min=0,
-            max=86400,
-            help="How far ids may run ahead of a clock that was set back; 0 refuses at once.",
-        ),
+        typer.Option(metavar="SECONDS", help="How far ids may run ahead of a clock that was set back; 0 refuses at once."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Give a copy of another shard an id of its own.")] = False,
 ) -> None:
@@ -149,11 +147,14 @@ def assign(
     from shardflake import install
 
     shards = _shard_ids(logical_shards) if logical_shards is not None else None
+    if max_lead is not None and not 0 <= max_lead <= _MAX_LEAD_SECONDS:
+        raise InvalidIdError(f"max lead {max_lead:g} s is not between 0 and {_MAX_LEAD_SECONDS} s")
     lead = timedelta(seconds=max_lead) if max_lead is not None else None
     install.assign(engine, shard_id, logical_shards=shards, max_lead=lead, replace=replace)
     state = install.status(engine)
     typer.echo(
-        f"shard {shard_id}, issues ids of shards {_ranges(state.logical_shards)}, may lead the clock by {state.max_lead}"
+        f"shard {shard_id}; issues ids of shards {_ranges(state.logical_shards)}, "
+        f"at most {_milliseconds(state.max_lead)} ms ahead of a clock that was set back"
     )
 
 
@@ -252,16 +253,18 @@ def _status_json(state: Status) -> dict[str, Any]:
 
 
 def _status_rows(state: Status) -> list[tuple[str, str]]:
-    lead = f"{_milliseconds(state.lead)} ms" if state.lead is not None else "no id since the server started"
+    lead = f"{_milliseconds(state.lead)} ms" if state.lead is not None else "unknown"
     peak = str(state.ids_per_ms_peak or 0) if state.identity != "standby" else "unknown"
+    unused = state.high_water == SHARDFLAKE.first_time
+    mark = "none: no id was issued yet" if unused else f"{utc(state.high_water)} ({age(state.clock - state.high_water)})"
     return [
         ("shard id", str(state.shard_id) if state.shard_id is not None else "none"),
         ("issues shards", _ranges(state.logical_shards) or "none"),
         ("identity", state.identity),
-        ("revision", state.revision or "none"),
+        ("revision", state.revision or "unknown"),
         ("layout", state.layout),
         ("clock", utc(state.clock)),
-        ("high-water mark", f"{utc(state.high_water)} ({age(state.clock - state.high_water)})"),
+        ("high-water mark", mark),
         ("ahead of clock", f"{lead} (at most {_milliseconds(state.max_lead)} ms after the clock is set back)"),
         ("peak rate", f"{peak} ids/ms, of {state.ids_per_ms_limit} possible"),
         ("time left", f"{state.years_left} years"),
