@@ -22,6 +22,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy.dialects.postgresql import REGCLASS
+from sqlalchemy.exc import DBAPIError
 
 from shardflake import assets
 from shardflake.connect import require_supported, translate_errors
@@ -180,12 +181,7 @@ def set_default(engine: sa.Engine, table: str, column: str, shard: int | None = 
     :raises ColumnError: if the column cannot hold ids; the message says what to do.
     """
     with _installed(engine) as connection, _notices(connection) as notices:
-        if connection.scalar(sa.select(sa.func.to_regclass(table))) is None:
-            raise ServerError(
-                f"there is no table {table}",
-                "42P01",
-                'Give it as SQL names it: with its schema if that is not in the search path, "Quoted" if it has capitals.',
-            )
+        _require_table(connection, table)
         call = sa.func.shardflake.set_id_default(_regclass(table), column, sa.cast(shard, sa.Integer))
         connection.execute(sa.select(call))
     return notices
@@ -239,6 +235,22 @@ def check_shard_id(shard_id: int) -> None:
     """Raise InvalidIdError for a shard id that is not 0 to 8191, before anything is done to a database."""
     if not 0 <= shard_id <= MAX_SHARD_ID:
         raise InvalidIdError(f"shard id {shard_id} is not between 0 and {MAX_SHARD_ID}")
+
+
+def _require_table(connection: sa.Connection, table: str) -> None:
+    """Raise ServerError if a table, named as SQL names it, does not exist or is no name at all."""
+    try:
+        found = connection.scalar(sa.select(sa.func.to_regclass(table))) is not None
+    except DBAPIError as error:  # PostgreSQL 15 raises for what is no name; newer ones say NULL
+        if getattr(error.orig, "sqlstate", None) not in ("0A000", "42601", "42602"):
+            raise
+        found = False
+    if not found:
+        raise ServerError(
+            f"there is no table {table}",
+            "42P01",
+            'Give it as SQL names it: with its schema if that is not in the search path, "Quoted" if it has capitals.',
+        )
 
 
 def _regclass(table: str) -> sa.ColumnElement[Any]:

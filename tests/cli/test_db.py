@@ -126,7 +126,7 @@ def test_check_names_the_function_that_was_edited_by_hand(shard: sa.Engine, run_
     assert [line for line in lines if line.startswith("+ ")] == [line for line in lines if "7 + round(" in line]
     assert sum(line.startswith("---") for line in lines) == 1
     assert "\x1b[" not in result.stdout
-    coloured = run_on(shard)("db", "check", code=1, env={"FORCE_COLOR": "1", "NO_COLOR": "", "TERM": "xterm-256color"}).stdout
+    coloured = run_on(shard)("db", "check", code=1, env={"FORCE_COLOR": "1", "NO_COLOR": None, "TERM": "xterm-256color"}).stdout
     assert "\x1b[32m+" in coloured
     assert "\x1b[31m-" in coloured
 

@@ -208,10 +208,11 @@ def test_unknown_revisions_are_refused(run_on: RunOn, database: sa.Engine) -> No
     [
         ("nowhere", "id", "there is no table nowhere (42P01)"),
         ("no_schema.orders", "id", "there is no table no_schema.orders (42P01)"),
-        ("a.b.c.d", "id", "a.b.c.d"),
+        ("a.b.c.d", "id", "there is no table a.b.c.d (42P01)"),
+        ("a.b.c", "id", "there is no table a.b.c (42P01)"),
         ("orders", "nothing", "orders has no column nothing (SF012)"),
         ("orders", "small", "is integer, ids need bigint (SF012)\nWiden it first: ALTER TABLE public.orders"),
-        ("orders; drop table orders", "id", "orders; drop table orders"),
+        ("orders; drop table orders", "id", "there is no table orders; drop table orders (42P01)"),
     ],
 )
 def test_set_default_refuses_what_it_cannot_change(
