@@ -8,7 +8,7 @@ as $$
 declare
   v_boot constant bigint := (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint;
   v_limit constant bigint := greatest(shardflake._max_lead(), 127);  -- 127: what a busy shard may run ahead anyway
-  v_windows constant integer := (p_count + 1023) / 1024;
+  v_windows constant bigint := (p_count::bigint + 1023) / 1024;
   v_same_boot boolean;
   v_draw bigint;
   v_now bigint;

@@ -53,7 +53,7 @@ class LocalServer:
         self.base = Path(tempfile.mkdtemp(prefix="shardflake-", dir=base))
         self.data = self.base / "data"
         self.log = self.base / "server.log"
-        self.port = _free_port()
+        self.port = free_port()
         self._settings = {**_SETTINGS, **(settings or {}), "port": str(self.port)}
         self._user = _unprivileged_user() if os.geteuid() == 0 else None
         if self._user is not None:
@@ -144,7 +144,8 @@ class LocalServer:
         self.remove()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a TCP port of 127.0.0.1 that nothing listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

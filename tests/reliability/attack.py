@@ -1,0 +1,184 @@
+"""What all attacks share: servers whose clock can be set, broken generators, and how an attack's outcome is counted."""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import threading
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from glob import glob
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from shardflake import install
+from shardflake.connect import make_engine
+from shardflake.errors import ConnectionFailedError
+from shardflake.server import LocalServer
+
+DRAW = "select shardflake.next_id()"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an attack did to a generator. A sound one has zeros in duplicates, inversions and leaks."""
+
+    attack: str
+    rounds: int = 0
+    ids: int = 0
+    duplicates: int = 0
+    inversions: int = 0
+    leaks: int = 0
+    refusals: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    """Errors other than those that the attack itself causes, by SQLSTATE."""
+
+    @property
+    def clean(self) -> bool:
+        return not (self.duplicates or self.inversions or self.leaks or self.failures)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Clock:
+    """The clock of a server, by libfaketime: an offset in a file that the server reads at each look at the time."""
+
+    def __init__(self, server: LocalServer) -> None:
+        found = glob("/usr/lib/*/faketime/libfaketime.so.1") or [ctypes.util.find_library("faketime") or ""]
+        if not found[0]:
+            raise ConnectionFailedError("libfaketime is not installed: apt-get install faketime")
+        self._file = server.base / "clock"
+        self.offset = 0.0
+        self.set(0.0)
+        server.environment = {
+            "LD_PRELOAD": found[0],
+            "FAKETIME_TIMESTAMP_FILE": str(self._file),
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        }
+
+    def set(self, offset: float) -> None:
+        """Set how far the server's clock is ahead of the machine's, in seconds."""
+        new = self._file.with_suffix(".new")
+        new.write_text(f"{offset:+.6f}\n")
+        new.chmod(0o644)
+        os.replace(new, self._file)
+        self.offset = offset
+
+    def step(self, seconds: float) -> None:
+        """Step the clock forward or back."""
+        self.set(self.offset + seconds)
+
+
+@contextmanager
+def attacked_server(bin_dir: Path | None, **settings: str) -> Iterator[tuple[LocalServer, Clock]]:
+    """Give a server with shard 5 in database postgres, a clock that can be set, and durable writes."""
+    server = LocalServer(bin_dir, {"shared_buffers": "64MB", "log_min_messages": "fatal", **settings})
+    try:
+        clock = Clock(server)
+        server.create().start()
+        install.upgrade(make_engine(server.url()), shard_id=5)
+        yield server, clock
+    finally:
+        server.remove()
+
+
+def replace_function(connection: psycopg.Connection, signature: str, *changes: tuple[str, str]) -> None:
+    """Break a generator on purpose: put other text into one of its functions.
+
+    :raises AssertionError: if a text to change is not there, so that no control is quietly sound.
+    """
+    row = connection.execute("select pg_get_functiondef(%s::regprocedure)", (f"shardflake.{signature}",)).fetchone()
+    assert row is not None
+    text: str = row[0]
+    for old, new in changes:
+        assert old in text, f"{signature} does not contain {old!r}"
+        text = text.replace(old, new)
+    connection.execute(text)
+
+
+def without_flush(connection: psycopg.Connection) -> None:
+    """Break the generator: the mark is raised, and nobody waits until it is on disk."""
+    connection.execute("create or replace function shardflake._flush_wal() returns void language plpgsql as $$ begin end $$")
+
+
+def with_session_lock(connection: psycopg.Connection) -> None:
+    """Break the generator: a session-level lock, given back by hand at the end, in the place of the aborted subtransaction's."""
+    unlock = "perform pg_advisory_unlock('shardflake._window'::regclass::oid::integer, 1936287346);\n    "
+    replace_function(
+        connection,
+        "_open_window(integer)",
+        ("pg_try_advisory_xact_lock(", "pg_try_advisory_lock("),
+        ("pg_advisory_xact_lock(", "pg_advisory_lock("),
+        ("raise exception using errcode = 'SFEND';  -- aborts", unlock + "raise exception using errcode = 'SFEND';  -- aborts"),
+        ("raise exception using errcode = 'SFEND';  -- opened", unlock + "raise exception using errcode = 'SFEND';  -- opened"),
+    )
+
+
+class Received:
+    """Ids that clients received, over all rounds and crashes, with what is wrong with them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: set[int] = set()
+        self.ids = 0
+        self.duplicates = 0
+
+    def add(self, ids: array[int]) -> None:
+        """Take in what one statement returned."""
+        with self._lock:
+            self.ids += len(ids)
+            before = len(self._seen)
+            self._seen.update(ids)
+            self.duplicates += len(ids) - (len(self._seen) - before)
+
+
+class Sessions:
+    """Threads that work on a server until they are told to stop, or it goes away.
+
+    :param work: called again and again with a connection; it reports ids itself.
+    """
+
+    def __init__(self, url: str, work: list[Callable[[psycopg.Connection], None]], outcome: Outcome) -> None:
+        self._url = url
+        self._outcome = outcome
+        self._stopping = threading.Event()
+        self.pids: list[int] = []
+        self._threads = [threading.Thread(target=self._run, args=(item,)) for item in work]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Tell every session to stop, and wait until it has."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, work: Callable[[psycopg.Connection], None]) -> None:
+        try:
+            with psycopg.connect(self._url, autocommit=True) as connection:
+                self.pids.append(connection.info.backend_pid)
+                while not self._stopping.is_set():
+                    self._once(connection, work)
+        except psycopg.OperationalError:
+            pass  # the server went away: that is the attack
+
+    def _once(self, connection: psycopg.Connection, work: Callable[[psycopg.Connection], None]) -> None:
+        try:
+            work(connection)
+        except psycopg.errors.QueryCanceled:
+            pass
+        except psycopg.OperationalError:
+            raise
+        except psycopg.Error as error:
+            if error.sqlstate == "SF005":
+                self._outcome.refusals += 1
+                self._stopping.wait(0.01)
+            else:
+                key = error.sqlstate or type(error).__name__
+                self._outcome.failures[key] = self._outcome.failures.get(key, 0) + 1
