@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 import psycopg
@@ -19,7 +19,7 @@ from tests.conftest import dsn
 class Run(Protocol):
     """Runs ``shardflake`` with some words."""
 
-    def __call__(self, *words: str, code: int = 0, env: dict[str, str | None] | None = None) -> Result:
+    def __call__(self, *words: str, code: int = 0, env: Mapping[str, str | None] | None = None) -> Result:
         """Run it and check its exit code."""
 
 
@@ -27,7 +27,7 @@ class Run(Protocol):
 def run() -> Run:
     """Runs ``shardflake`` without a database in the environment."""
 
-    def run(*words: str, code: int = 0, env: dict[str, str | None] | None = None) -> Result:
+    def run(*words: str, code: int = 0, env: Mapping[str, str | None] | None = None) -> Result:
         runner = CliRunner(env={"SHARDFLAKE_URL": None, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1", **(env or {})})
         result = runner.invoke(app, words)
         assert result.exit_code == code, f"exit code {result.exit_code}: {result.output}{result.exception!r}"
@@ -43,7 +43,7 @@ def run_on(run: Run) -> Callable[[sa.Engine], Run]:
     def bind(engine: sa.Engine) -> Run:
         url = dsn(engine)
 
-        def run_there(*words: str, code: int = 0, env: dict[str, str | None] | None = None) -> Result:
+        def run_there(*words: str, code: int = 0, env: Mapping[str, str | None] | None = None) -> Result:
             return run(*words, code=code, env={"SHARDFLAKE_URL": url, **(env or {})})
 
         return run_there
