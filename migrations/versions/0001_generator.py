@@ -37,7 +37,7 @@ FILES = {
     "functions/_arm.sql": "8cc7d3f99a55",
     "functions/assign_shard.sql": "6affad815c6c",
     "functions/confirm_identity.sql": "ecf1dd21f338",
-    "functions/status.sql": "30a3f9d6aaa1",
+    "functions/status.sql": "021e0472bdde",
     "functions/grant_usage.sql": "661b779846e7",
     "functions/_check_id_column.sql": "dd17d47e80af",
     "functions/set_id_default.sql": "b77c3134d86d",

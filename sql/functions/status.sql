@@ -32,7 +32,9 @@ begin
     return;  -- the other sequences are unlogged: a standby has none
   end if;
   v_opened := nullif(pg_sequence_last_value('shardflake._opened'), 0);
-  lead := greatest(v_opened - v_now, 0) * interval '1 millisecond';
+  if v_opened is not null then
+    lead := greatest(v_opened - v_now, 0) * interval '1 millisecond';
+  end if;
   ids_per_ms_peak := pg_sequence_last_value('shardflake._peak');
   if shard_id is null then
     identity := 'not assigned';

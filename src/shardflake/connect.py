@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 import sqlalchemy as sa
@@ -14,6 +16,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from shardflake.errors import ConnectionFailedError, ServerError, UnsupportedServerError, from_driver
 
 OLDEST_SERVER = 150000
+
+_HINTS = {
+    "25006": "The server is a standby, or the session read-only; use the primary.",
+    "42501": "Use the role that owns schema shardflake (to install: one that may create it) and, for a default, the table.",
+    "42704": "Check the name: it is taken as it stands, capitals included.",
+    "55P03": "Another session holds a lock that this needs, maybe another upgrade. Nothing was changed; try again later.",
+}
+"""What to do about errors of PostgreSQL that come without a hint, by SQLSTATE."""
 
 
 def make_engine(url: str | None = None) -> sa.Engine:
@@ -38,15 +48,25 @@ def _conninfo(url: str) -> str:
             parsed = sa.make_url(url)
             url = parsed.set(drivername="postgresql").render_as_string(hide_password=False)
         parameters = conninfo_to_dict(url)
-    except (ArgumentError, psycopg.ProgrammingError):
+        if _spills_password(parameters):
+            raise ValueError("a part of the password would be taken for the host, the port or the database")
+    except (ArgumentError, ValueError, psycopg.ProgrammingError):
         # the driver's message would repeat the text, password included
         raise ConnectionFailedError(
             "the database URL cannot be read; give postgresql://user@host:port/database, "
-            "a libpq string such as 'host=... dbname=...', or nothing for the PG* environment"
+            "a libpq string such as 'host=... dbname=...', or nothing for the PG* environment; "
+            "in a URL, write @ : / ? in the password as %40 %3A %2F %3F"
         ) from None
     parameters.setdefault("application_name", "shardflake")
-    parameters.setdefault("connect_timeout", "10")
+    if "PGCONNECT_TIMEOUT" not in os.environ:
+        parameters.setdefault("connect_timeout", "10")
     return make_conninfo("", **parameters)
+
+
+def _spills_password(parameters: Mapping[str, Any]) -> bool:
+    """Say whether a URL was cut in the middle of a password that holds a bare @ or /: errors would show what is left of it."""
+    address = (str(parameters.get(name) or "") for name in ("host", "dbname"))
+    return any("@" in part for part in address) or not re.fullmatch(r"[\d,]*", str(parameters.get("port") or ""))
 
 
 @contextmanager
@@ -64,7 +84,8 @@ def translate_errors() -> Iterator[None]:
         message = getattr(diagnostics, "message_primary", None) or str(error.orig)
         if (sqlstate or "").startswith(("28", "3D")):
             raise ConnectionFailedError(f"cannot connect: {message}") from error
-        raise ServerError(message, sqlstate, getattr(diagnostics, "message_hint", None)) from error
+        hint = getattr(diagnostics, "message_hint", None) or _HINTS.get(sqlstate or "")
+        raise ServerError(message, sqlstate, hint) from error
 
 
 def require_supported(connection: sa.Connection) -> None:

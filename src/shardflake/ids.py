@@ -31,6 +31,8 @@ def parse_id(value: object) -> int:
     :raises InvalidIdError: for anything else; floats and bools too, which would lose or invent digits.
     """
     if isinstance(value, str):
+        if value[:1] == "-" and value[1:].isdigit():
+            raise InvalidIdError(f"{value} is not an id: ids are 0 to {MAX_ID}, never negative")
         if not (value.isascii() and value.isdigit()) or (value[0] == "0" and value != "0"):
             raise InvalidIdError(f"{value!r} is not an id: give decimal digits, such as '506528756379161600'")
         number = int(value) if len(value) <= 19 else MAX_ID + 1

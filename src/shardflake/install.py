@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +20,13 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy.dialects.postgresql import REGCLASS
+from sqlalchemy.exc import DBAPIError
 
 from shardflake import assets
 from shardflake.connect import require_supported, translate_errors
-from shardflake.errors import InstallationError, InvalidIdError
+from shardflake.errors import InstallationError, InvalidIdError, ServerError
 from shardflake.layout import SHARDFLAKE
 
 MAX_SHARD_ID = next(field.capacity for field in SHARDFLAKE.fields if field.name == "shard") - 1
@@ -110,8 +113,8 @@ def offline_script(revision: str = "head", shard_id: int | None = None) -> str:
     output = io.StringIO()
     try:
         command.upgrade(config(output), revision, sql=True)
-    except Exception as error:
-        raise InstallationError(f"no script for revision {revision}: {error}") from error
+    except CommandError as error:
+        raise InstallationError(f"no script for revision {revision!r}: {error}; the newest is {head()!r}") from error
     script = output.getvalue()
     if shard_id is not None:
         script += f"SELECT shardflake.assign_shard({int(shard_id)});\n"
@@ -156,11 +159,16 @@ def confirm(engine: sa.Engine) -> Confirmation:
 
 
 def status(engine: sa.Engine) -> Status:
-    """Return the state of a shard's generator; draws no id, and works on a standby."""
+    """Return the state of a shard's generator; draws no id, and works on a standby.
+
+    A role that may only draw ids learns all but the revision, which is None then.
+    """
     with _installed(engine) as connection:
+        readable = connection.scalar(sa.text("select has_table_privilege(to_regclass('shardflake.alembic_version'), 'select')"))
         row = dict(connection.execute(sa.text("select * from shardflake.status()")).one()._mapping)
         row |= {name: row[name].astimezone(UTC) for name in ("clock", "high_water")}
-        return Status(**row | {"revision": _revision(connection), "years_left": float(row["years_left"])})
+        revision = _revision(connection) if readable else None
+        return Status(**row | {"revision": revision, "years_left": float(row["years_left"])})
 
 
 def set_default(engine: sa.Engine, table: str, column: str, shard: int | None = None) -> list[str]:
@@ -173,6 +181,7 @@ def set_default(engine: sa.Engine, table: str, column: str, shard: int | None = 
     :raises ColumnError: if the column cannot hold ids; the message says what to do.
     """
     with _installed(engine) as connection, _notices(connection) as notices:
+        _require_table(connection, table)
         call = sa.func.shardflake.set_id_default(_regclass(table), column, sa.cast(shard, sa.Integer))
         connection.execute(sa.select(call))
     return notices
@@ -190,18 +199,20 @@ def grant(engine: sa.Engine, role: str) -> None:
 def check(engine: sa.Engine) -> str:
     """Compare what a database contains with what its revision should.
 
-    :returns: a unified diff, '' if there is none. The constants of the shard and grants to single roles do not count.
+    :returns: a unified diff, a section for each object; '' if there is none. The constants of the shard and grants
+        to single roles do not count.
     :raises InstallationError: if the database is not at head; upgrade it first.
     """
     with _installed(engine) as connection:
         if (revision := _revision(connection)) != head():
             raise InstallationError(f"the database is at revision {revision}, not at {head()}; upgrade it first")
         found = catalog(connection)
-    expected = assets.read("catalog.txt")
-    lines = difflib.unified_diff(
-        expected.splitlines(keepends=True), found.splitlines(keepends=True), "shardflake as released", "this database"
-    )
-    return "".join(lines)
+    released, present = _objects(assets.read("catalog.txt")), _objects(found)
+    lines: list[str] = []
+    for name in sorted(released.keys() | present.keys()):
+        sides = (f"{name} as released", f"{name} in this database")
+        lines += difflib.unified_diff(released.get(name, []), present.get(name, []), *sides, lineterm="")
+    return "\n".join(lines)
 
 
 def catalog(connection: sa.Connection) -> str:
@@ -214,10 +225,32 @@ def catalog(connection: sa.Connection) -> str:
     )
 
 
+def _objects(text: str) -> dict[str, list[str]]:
+    """Divide what :func:`catalog` returns into its objects: the lines of each, by its name."""
+    sections = (section.splitlines() for section in re.split(r"^== ", text, flags=re.MULTILINE)[1:])
+    return {name: lines for name, *lines in sections}
+
+
 def check_shard_id(shard_id: int) -> None:
     """Raise InvalidIdError for a shard id that is not 0 to 8191, before anything is done to a database."""
     if not 0 <= shard_id <= MAX_SHARD_ID:
         raise InvalidIdError(f"shard id {shard_id} is not between 0 and {MAX_SHARD_ID}")
+
+
+def _require_table(connection: sa.Connection, table: str) -> None:
+    """Raise ServerError if a table, named as SQL names it, does not exist or is no name at all."""
+    try:
+        found = connection.scalar(sa.select(sa.func.to_regclass(table))) is not None
+    except DBAPIError as error:  # PostgreSQL 15 raises for what is no name; newer ones say NULL
+        if getattr(error.orig, "sqlstate", None) not in ("0A000", "42601", "42602"):
+            raise
+        found = False
+    if not found:
+        raise ServerError(
+            f"there is no table {table}",
+            "42P01",
+            'Give it as SQL names it: with its schema if that is not in the search path, "Quoted" if it has capitals.',
+        )
 
 
 def _regclass(table: str) -> sa.ColumnElement[Any]:
@@ -232,7 +265,10 @@ def _revision(connection: sa.Connection) -> str | None:
 def _run_alembic(connection: sa.Connection, operation: Any, revision: str) -> None:
     alembic_config = config(io.StringIO())
     alembic_config.attributes["connection"] = connection
-    operation(alembic_config, revision)
+    try:
+        operation(alembic_config, revision)
+    except CommandError as error:
+        raise InstallationError(f"cannot go to revision {revision!r}: {error}; the newest is {head()!r}") from error
 
 
 @contextmanager

@@ -11,16 +11,15 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from shardflake.cli.drawing import draw
 from shardflake.demo.load import WRITERS
 from shardflake.demo.steps import FoundOrder, IndexSize, InstagramLoad, Page, ShardflakeLoad, SharedNumbers
 from shardflake.demo.store import Order, Store
 from shardflake.demo.story import OPENING, Chapter
 from shardflake.ids import decode
-from shardflake.layout import SHARDFLAKE
 
 WIDTH = 100
 
-_FIELD_COLOURS = {"time": "cyan", "shard": "magenta", "counter": "green"}
 _SHARD_COLOURS = {"americas": "cyan", "europe": "blue", "asia": "magenta", "oceania": "green"}
 _LONGEST_BAR = 32
 _SESSIONS = f"{WRITERS} sessions"
@@ -141,22 +140,8 @@ class Report:
 
     def explanation(self, row_id: int) -> None:
         """Show the bits of an id, and what they say."""
-        parts, fields = decode(row_id), SHARDFLAKE.decode(row_id)
-        bits = Text.assemble(("0", "dim"))
-        for field in SHARDFLAKE.fields:
-            bits.append(f" {fields[field.name]:0{field.bits}b}", style=_FIELD_COLOURS[field.name])
-        meanings = {
-            "time": f"{parts.time:%Y-%m-%d %H:%M:%S}.{parts.time.microsecond // 1000:03d} UTC",
-            "shard": "the database that made it",
-            "counter": "its place in that millisecond",
-        }
         self._say(f"[bold]{row_id}[/] in bits:")
-        self._show(bits)
-        table = _table("field", ">bits", ">value", "says")
-        for field in SHARDFLAKE.fields:
-            name = Text(field.name, style=_FIELD_COLOURS[field.name])
-            table.add_row(name, f"{field.bits}", f"{fields[field.name]}", meanings[field.name])
-        self._show(table)
+        self._show(draw(row_id))
 
     def indexes(self, indexes: Sequence[IndexSize]) -> None:
         """Show what each key costs in its index."""
