@@ -63,9 +63,13 @@ class LocalServer:
         self.environment: dict[str, str] = {}
         """Added to the server's environment at the next start."""
 
-    def create(self) -> LocalServer:
-        """Initialise the cluster and write its settings; does not start it."""
-        self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+    def create(self, *options: str) -> LocalServer:
+        """Initialise the cluster and write its settings; does not start it.
+
+        :param options: further ones for initdb.
+        """
+        basics = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        self.run("initdb", "-D", str(self.data), *basics, *options)
         lines = "".join(f"{name} = '{value}'\n" for name, value in self._settings.items())
         with (self.data / "postgresql.auto.conf").open("a") as file:
             file.write(lines)
@@ -100,7 +104,7 @@ class LocalServer:
             self.stop("immediate")
         shutil.rmtree(self.base, ignore_errors=True)
 
-    def run(self, program: str, *arguments: str) -> str:
+    def run(self, program: str, *arguments: str, cwd: Path | str = "/") -> str:
         """Run one of the server's programs as its operating-system user, and return its output.
 
         :raises ConnectionFailedError: with the program's last words and the server's log, if it fails.
@@ -112,7 +116,7 @@ class LocalServer:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd="/",
+                cwd=cwd,
                 env={**os.environ, **self.environment, "LC_ALL": "C"},
                 user=self._user,
                 start_new_session=True,  # Ctrl-C goes to us alone: we decide when the server stops
