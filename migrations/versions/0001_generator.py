@@ -28,7 +28,7 @@ FILES = {
     "functions/_refuse_shard.sql": "a0f59f75dcc4",
     "functions/_check_identity.sql": "00ec0bbf477c",
     "functions/_flush_wal.sql": "7870ec2233de",
-    "functions/_open_window.sql": "ec0968a14d5e",
+    "functions/_open_window.sql": "ed72884611d9",
     "functions/_draw.sql": "e80e5ca98928",
     "functions/next_id.sql": "8045439108cb",
     "functions/next_id_of_shard.sql": "1d421302b065",

@@ -67,9 +67,10 @@ begin
     end if;
     v_last := v_first + v_windows - 1;
     -- At most one window a millisecond while ids lead the clock. Not pg_sleep(): it follows the wall clock, and a step back
-    -- during it would stretch it. This ends as soon as the clock has moved enough, or has moved back.
+    -- during it would stretch it. This ends as soon as the clock has moved enough or has moved back, and with a stopped one too.
     v_seen := v_now;
-    while v_seen >= v_now and v_seen < least(v_last - 119, v_now + v_windows) loop
+    for v_look in 1 .. 50000 * v_windows loop
+      exit when v_seen < v_now or v_seen >= least(v_last - 119, v_now + v_windows);
       v_seen := shardflake._tick();
     end loop;
     if v_last >= 1099511627776 then
