@@ -31,9 +31,7 @@ from shardflake.layout import SHARDFLAKE
 
 __all__ = ["ShardflakeId", "ShardflakeMixin", "ShardflakePK", "id_column", "next_id"]
 
-_BATCHES = hasattr(sa.func.now(), "monotonic")  # SQLAlchemy 2.1
-_MONOTONIC: dict[str, Any] = {"monotonic": True} if _BATCHES else {}
-_SENTINEL: dict[str, Any] = {"insert_sentinel": True} if _BATCHES else {}  # or a composite key fails an assertion of SQLAlchemy
+_MONOTONIC: dict[str, Any] = {"monotonic": True} if hasattr(sa.func.now(), "monotonic") else {}  # SQLAlchemy 2.1
 _BIGINT_MIN, _BIGINT_MAX = -(2**63), 2**63 - 1
 
 
@@ -46,6 +44,11 @@ class ShardflakeId(types.TypeDecorator[int]):
 
     impl = types.BigInteger
     cache_ok = True
+
+    @property
+    def python_type(self) -> type[int]:
+        """``int``, for tools that ask."""
+        return int
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> types.TypeEngine[Any]:
         """Return the type that holds the ids.
@@ -137,19 +140,27 @@ def _attach(type_: ShardflakeId, column: sa.Column[int]) -> None:
     if column.autoincrement is True:
         raise ArgumentError("a ShardflakeId column cannot have autoincrement=True; give it server_default=next_id()")
     column.autoincrement = False
-    event.listen(column, "after_parent_attach", _attach_column)
+    event.listen(column, "before_parent_attach", _attach_column)
 
 
 def _attach_column(column: sa.Column[int], table: sa.Table) -> None:
+    """Let rows of a composite key be inserted in batches too, and check the database before the table is created."""
+    if column.primary_key and getattr(_default(column), "monotonic", False):
+        # what insert_sentinel=True does; SQLAlchemy 2.1 loses that argument in an Annotated column, and without it fails an
+        # assertion for a composite key
+        column._insert_sentinel = True
     event.listen(table, "before_create", _require_generator)
+
+
+def _default(column: sa.Column[Any]) -> Any:
+    return getattr(column.server_default, "arg", None)
 
 
 def _require_generator(table: sa.Table, connection: Any, **options: Any) -> None:
     """Say what to do if a table is created before the generator that its columns call."""
-    if not isinstance(connection, sa.Connection):  # an offline script
-        return
-    defaults = [getattr(column.server_default, "arg", None) for column in table.columns]
-    if not any(isinstance(default, sa.Function) and default.packagenames == ("shardflake",) for default in defaults):
+    if not isinstance(connection, sa.Connection) or connection.dialect.name != "postgresql":
+        return  # an offline script, or a database that the type itself refuses
+    if not any(getattr(_default(column), "packagenames", None) == ("shardflake",) for column in table.columns):
         return
     if connection.scalar(sa.text("select to_regprocedure('shardflake.next_id()')")) is None:
         raise InstallationError(
@@ -181,10 +192,10 @@ def id_column(name: str = "id", *, shard: int | None = None, **options: Any) -> 
     :param shard: a logical shard, as for :func:`next_id`.
     :param options: further arguments of :class:`sqlalchemy.Column`, except ``server_default``.
     """
-    return sa.Column(name, ShardflakeId(), server_default=next_id(shard), **{"primary_key": True, **_SENTINEL, **options})
+    return sa.Column(name, ShardflakeId(), server_default=next_id(shard), **{"primary_key": True, **options})
 
 
-ShardflakePK = Annotated[int, mapped_column(ShardflakeId(), primary_key=True, server_default=next_id(), **_SENTINEL)]
+ShardflakePK = Annotated[int, mapped_column(ShardflakeId(), primary_key=True, server_default=next_id())]
 """Annotation of a mapped primary key, or a part of one, that draws its ids from the database: ``id: Mapped[ShardflakePK]``.
 
 In a dataclass: ``id: Mapped[ShardflakePK] = mapped_column(init=False)``.
