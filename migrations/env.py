@@ -13,11 +13,10 @@ from sqlalchemy import Connection
 
 from shardflake import assets
 from shardflake.alembic.scripts import execute_statement, execute_text
-from shardflake.connect import make_engine
+from shardflake.connect import LIMIT_LOCK_WAITS, make_engine
 
 # One key per database: the lock is gone with the transaction. 1936287346 is "shr2" in ASCII, the generator's own is per object.
 _ONE_UPGRADE_AT_A_TIME = "select pg_catalog.pg_advisory_xact_lock(1936287346)"
-_LOCK_TIMEOUT = "set local lock_timeout = '10s'"
 _OPTIONS: dict[str, Any] = {
     "version_table": "alembic_version",
     "version_table_schema": "shardflake",
@@ -31,7 +30,7 @@ def _run(offline: bool) -> None:
         changes = not migration_context.opts.get("dont_mutate")
         operations = Operations(migration_context)
         if changes:
-            execute_statement(operations, _LOCK_TIMEOUT)
+            execute_statement(operations, LIMIT_LOCK_WAITS)
             execute_statement(operations, _ONE_UPGRADE_AT_A_TIME)
             execute_statement(operations, assets.statements(assets.read("schema.sql"))[0])  # for the version table
         context.run_migrations()

@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import REGCLASS
 from sqlalchemy.exc import DBAPIError
 
 from shardflake import assets
-from shardflake.connect import require_supported, translate_errors
+from shardflake.connect import LIMIT_LOCK_WAITS, require_supported, translate_errors
 from shardflake.errors import InstallationError, InvalidIdError, ServerError
 from shardflake.layout import SHARDFLAKE
 
@@ -182,6 +182,7 @@ def set_default(engine: sa.Engine, table: str, column: str, shard: int | None = 
     """
     with _installed(engine) as connection, _notices(connection) as notices:
         _require_table(connection, table)
+        connection.execute(sa.text(LIMIT_LOCK_WAITS))
         call = sa.func.shardflake.set_id_default(_regclass(table), column, sa.cast(shard, sa.Integer))
         connection.execute(sa.select(call))
     return notices
