@@ -3,7 +3,7 @@ PYTHON ?= python3
 POSTGRES_15 ?= /usr/lib/postgresql/15/bin
 PYTEST = .venv/bin/python -m pytest
 
-.PHONY: demo test lint bench-generator clean
+.PHONY: demo test lint snapshot bench-generator clean
 
 demo: .venv/ready
 	.venv/bin/shardflake demo $(DEMO_ARGS)
@@ -19,6 +19,9 @@ lint: .venv/ready
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
+
+snapshot: .venv/ready
+	.venv/bin/python -m tests.snapshot
 
 bench-generator: .venv/ready
 	.venv/bin/python -m shardflake.bench.generator

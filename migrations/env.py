@@ -1,6 +1,6 @@
 """Runs the migrations of schema shardflake: all of them in one transaction, one upgrade at a time per database.
 
-The connection comes from ``config.attributes["connection"]`` (the command line gives it), else from ``-x url=...``, else from
+The connection comes from ``config.attributes["connection"]`` (a connection or an engine), else from ``-x url=...``, else from
 SHARDFLAKE_URL, else from libpq's PG* environment.
 """
 
@@ -12,14 +12,13 @@ from alembic.operations import Operations
 from sqlalchemy import Connection
 
 from shardflake import assets
-from shardflake.alembic.scripts import execute_statement, execute_text
-from shardflake.connect import make_engine
+from shardflake.alembic.scripts import VERSION_TABLE, execute_statement, execute_text
+from shardflake.connect import LIMIT_LOCK_WAITS, make_engine
 
 # One key per database: the lock is gone with the transaction. 1936287346 is "shr2" in ASCII, the generator's own is per object.
 _ONE_UPGRADE_AT_A_TIME = "select pg_catalog.pg_advisory_xact_lock(1936287346)"
-_LOCK_TIMEOUT = "set local lock_timeout = '10s'"
 _OPTIONS: dict[str, Any] = {
-    "version_table": "alembic_version",
+    "version_table": VERSION_TABLE,
     "version_table_schema": "shardflake",
     "transactional_ddl": True,
 }
@@ -31,7 +30,7 @@ def _run(offline: bool) -> None:
         changes = not migration_context.opts.get("dont_mutate")
         operations = Operations(migration_context)
         if changes:
-            execute_statement(operations, _LOCK_TIMEOUT)
+            execute_statement(operations, LIMIT_LOCK_WAITS)
             execute_statement(operations, _ONE_UPGRADE_AT_A_TIME)
             execute_statement(operations, assets.statements(assets.read("schema.sql"))[0])  # for the version table
         context.run_migrations()
@@ -46,12 +45,12 @@ def _run_on(connection: Connection) -> None:
 
 
 def _run_online() -> None:
-    connection = context.config.attributes.get("connection")
-    if connection is not None:
-        _run_on(connection)
+    given = context.config.attributes.get("connection")
+    if isinstance(given, Connection):
+        _run_on(given)
         return
     url = context.get_x_argument(as_dictionary=True).get("url") or os.environ.get("SHARDFLAKE_URL")
-    with make_engine(url).connect() as own:
+    with (given or make_engine(url)).connect() as own:
         _run_on(own)
 
 

@@ -33,7 +33,7 @@ with schema as (
          coalesce(c.relacl, pg_catalog.acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner))
     from schema s join pg_catalog.pg_class c on c.relnamespace = s.oid
     left join pg_catalog.pg_sequence q on q.seqrelid = c.oid
-   where c.relkind in ('S', 'r') and c.relname <> 'alembic_version'
+   where c.relkind in ('S', 'r') and c.relname <> '_revision'
 )
 select o.object,
        pg_catalog.rtrim(o.definition) as definition,

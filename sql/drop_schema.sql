@@ -1,6 +1,6 @@
 -- Drops what is left when nothing is installed; keeps the schema for a role that could not create it again.
 
-drop table shardflake.alembic_version;
+drop table shardflake._revision;
 
 do $$
 begin

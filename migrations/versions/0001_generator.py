@@ -39,8 +39,8 @@ FILES = {
     "functions/confirm_identity.sql": "ecf1dd21f338",
     "functions/status.sql": "021e0472bdde",
     "functions/grant_usage.sql": "661b779846e7",
-    "functions/_check_id_column.sql": "dd17d47e80af",
-    "functions/set_id_default.sql": "b77c3134d86d",
+    "functions/_check_id_column.sql": "695a060f8cc1",
+    "functions/set_id_default.sql": "02cc8c98af81",
     "functions/drop_id_default.sql": "21a421450c77",
 }
 DROP = {"drop.sql": "c40ea6e92863"}

@@ -23,8 +23,10 @@ begin
   if v_column.atttypid <> 'bigint'::regtype then
     raise exception 'column % of % is %, ids need bigint', quote_ident(p_column), p_table, format_type(v_column.atttypid, v_column.atttypmod) using
       errcode = 'SF012',
-      hint = concat_ws(' ', format('Widen it first: ALTER TABLE %s ALTER COLUMN %I TYPE bigint;', p_table, p_column), v_narrow,
-                       'Each rewrites its table and indexes under an ACCESS EXCLUSIVE lock: nothing reads or writes the table meanwhile.');
+      hint = case when v_column.atttypid in ('integer'::regtype, 'smallint'::regtype)
+                  then concat_ws(' ', format('Widen it first: ALTER TABLE %s ALTER COLUMN %I TYPE bigint;', p_table, p_column), v_narrow,
+                                 'Each rewrites its table and indexes under an ACCESS EXCLUSIVE lock: nothing reads or writes the table meanwhile.')
+                  else 'Choose a bigint column, or add one.' end;
   end if;
   if v_narrow is not null then
     raise exception 'foreign keys to column % of % are too narrow for ids', quote_ident(p_column), p_table using
@@ -37,7 +39,8 @@ begin
   end if;
   select string_agg(distinct r.rolname::text, ', ' order by r.rolname::text) into v_roles
     from pg_class t
-    cross join lateral aclexplode(coalesce(t.relacl, acldefault('r', t.relowner))) as x
+    cross join lateral aclexplode(coalesce(t.relacl, acldefault('r', t.relowner))
+                                  || array(select unnest(a.attacl) from pg_attribute a where a.attrelid = t.oid)) as x
     join pg_roles r on r.oid = x.grantee
    where t.oid = p_table and x.privilege_type = 'INSERT'
      and not (has_schema_privilege(r.oid, 'shardflake', 'usage') and has_sequence_privilege(r.oid, 'shardflake._window', 'usage')

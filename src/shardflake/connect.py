@@ -17,11 +17,17 @@ from shardflake.errors import ConnectionFailedError, ServerError, UnsupportedSer
 
 OLDEST_SERVER = 150000
 
+LIMIT_LOCK_WAITS = (
+    "select pg_catalog.set_config('lock_timeout', '10s', true) where pg_catalog.current_setting('lock_timeout') = '0'"
+)
+"""SQL that ends a transaction's waits for locks after 10 s, unless the session has a limit of its own."""
+
 _HINTS = {
     "25006": "The server is a standby, or the session read-only; use the primary.",
     "42501": "Use the role that owns schema shardflake (to install: one that may create it) and, for a default, the table.",
     "42704": "Check the name: it is taken as it stands, capitals included.",
-    "55P03": "Another session holds a lock that this needs, maybe another upgrade. Nothing was changed; try again later.",
+    "55P03": "Another session holds a lock that this needs: another upgrade, or a long transaction (see pg_locks). Nothing was "
+    "changed; try again later, or wait longer with PGOPTIONS='-c lock_timeout=60s'.",
 }
 """What to do about errors of PostgreSQL that come without a hint, by SQLSTATE."""
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 from typing import Any, TextIO
 
 import sqlalchemy as sa
@@ -25,10 +26,12 @@ from sqlalchemy.dialects.postgresql import REGCLASS
 from sqlalchemy.exc import DBAPIError
 
 from shardflake import assets
-from shardflake.connect import require_supported, translate_errors
+from shardflake.alembic.scripts import VERSION_TABLE
+from shardflake.connect import LIMIT_LOCK_WAITS, require_supported, translate_errors
 from shardflake.errors import InstallationError, InvalidIdError, ServerError
 from shardflake.layout import SHARDFLAKE
 
+_ONE_ENVIRONMENT = Lock()  # env.py reaches its configuration through a module of Alembic's, one at a time in a process
 MAX_SHARD_ID = next(field.capacity for field in SHARDFLAKE.fields if field.name == "shard") - 1
 
 
@@ -112,7 +115,8 @@ def offline_script(revision: str = "head", shard_id: int | None = None) -> str:
         check_shard_id(shard_id)
     output = io.StringIO()
     try:
-        command.upgrade(config(output), revision, sql=True)
+        with _ONE_ENVIRONMENT:
+            command.upgrade(config(output), revision, sql=True)
     except CommandError as error:
         raise InstallationError(f"no script for revision {revision!r}: {error}; the newest is {head()!r}") from error
     script = output.getvalue()
@@ -164,7 +168,7 @@ def status(engine: sa.Engine) -> Status:
     A role that may only draw ids learns all but the revision, which is None then.
     """
     with _installed(engine) as connection:
-        readable = connection.scalar(sa.text("select has_table_privilege(to_regclass('shardflake.alembic_version'), 'select')"))
+        readable = connection.scalar(sa.text("select has_table_privilege(to_regclass('shardflake._revision'), 'select')"))
         row = dict(connection.execute(sa.text("select * from shardflake.status()")).one()._mapping)
         row |= {name: row[name].astimezone(UTC) for name in ("clock", "high_water")}
         revision = _revision(connection) if readable else None
@@ -182,6 +186,7 @@ def set_default(engine: sa.Engine, table: str, column: str, shard: int | None = 
     """
     with _installed(engine) as connection, _notices(connection) as notices:
         _require_table(connection, table)
+        connection.execute(sa.text(LIMIT_LOCK_WAITS))
         call = sa.func.shardflake.set_id_default(_regclass(table), column, sa.cast(shard, sa.Integer))
         connection.execute(sa.select(call))
     return notices
@@ -258,7 +263,7 @@ def _regclass(table: str) -> sa.ColumnElement[Any]:
 
 
 def _revision(connection: sa.Connection) -> str | None:
-    options = {"version_table_schema": "shardflake"}
+    options = {"version_table": VERSION_TABLE, "version_table_schema": "shardflake"}
     return MigrationContext.configure(connection, opts=options).get_current_revision()
 
 
@@ -266,7 +271,8 @@ def _run_alembic(connection: sa.Connection, operation: Any, revision: str) -> No
     alembic_config = config(io.StringIO())
     alembic_config.attributes["connection"] = connection
     try:
-        operation(alembic_config, revision)
+        with _ONE_ENVIRONMENT:
+            operation(alembic_config, revision)
     except CommandError as error:
         raise InstallationError(f"cannot go to revision {revision!r}: {error}; the newest is {head()!r}") from error
 

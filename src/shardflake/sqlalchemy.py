@@ -19,12 +19,14 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import sqlalchemy as sa
-from sqlalchemy import types
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import event, types
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.orm import Mapped, QueryableAttribute, mapped_column
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import ColumnElement
 
-from shardflake.ids import min_id
+from shardflake.errors import InstallationError, UnsupportedServerError
+from shardflake.ids import min_id, time_range
 from shardflake.layout import SHARDFLAKE
 
 __all__ = ["ShardflakeId", "ShardflakeMixin", "ShardflakePK", "id_column", "next_id"]
@@ -43,23 +45,35 @@ class ShardflakeId(types.TypeDecorator[int]):
     impl = types.BigInteger
     cache_ok = True
 
+    @property
+    def python_type(self) -> type[int]:
+        """``int``, for tools that ask."""
+        return int
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> types.TypeEngine[Any]:
+        """Return the type that holds the ids.
+
+        :raises UnsupportedServerError: for a database other than PostgreSQL; printing a statement without one is fine.
+        """
+        if dialect.name not in ("postgresql", "default"):
+            raise UnsupportedServerError(
+                f"ShardflakeId needs PostgreSQL, where its ids are made, not {dialect.name}; "
+                "run tests of these tables on a PostgreSQL server as well"
+            )
+        return self.impl_instance
+
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> int | None:
         """Return the value as an ``int`` that fits a bigint."""
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise TypeError(f"an id is an int or its decimal digits, not {value!r} of type {type(value).__name__}")
-        if isinstance(value, str) and not value.removeprefix("-").isdecimal():
+        if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdecimal()):
             raise ValueError(f"{value!r} is not the decimal digits of an id")
         number = int(value) if not isinstance(value, str) or len(value) <= 20 else _BIGINT_MAX + 1
         if not _BIGINT_MIN <= number <= _BIGINT_MAX:
             raise ValueError(f"{value} does not fit a bigint: {_BIGINT_MIN} to {_BIGINT_MAX}")
         return number
-
-    def process_literal_param(self, value: Any, dialect: sa.Dialect) -> str:
-        """Return the value as a SQL literal."""
-        number = self.process_bind_param(value, dialect)
-        return "NULL" if number is None else str(number)
 
     def coerce_compared_value(self, op: Any, value: Any) -> types.TypeEngine[Any]:
         """Treat the other side as an id, except the distance of a shift, which PostgreSQL wants as an integer."""
@@ -69,6 +83,14 @@ class ShardflakeId(types.TypeDecorator[int]):
 
     class Comparator(types.TypeDecorator.Comparator[int]):
         """Operations of id columns, rendered as expressions that PostgreSQL can use indexes for."""
+
+        def __rshift__(self, other: Any) -> ColumnElement[int]:
+            """Shift right in SQL; SQLAlchemy leaves ``>>`` to the types."""
+            return self.expr.bitwise_rshift(other)
+
+        def __lshift__(self, other: Any) -> ColumnElement[int]:
+            """Shift left in SQL."""
+            return self.expr.bitwise_lshift(other)
 
         @property
         def timestamp(self) -> ColumnElement[datetime]:
@@ -94,8 +116,11 @@ class ShardflakeId(types.TypeDecorator[int]):
 
             :param start: an aware datetime or a SQL expression of timestamptz, inclusive to the millisecond.
             :param end: likewise, exclusive.
-            :raises InvalidIdError: for naive datetimes, and times that ids cannot hold.
+            :raises InvalidIdError: for naive datetimes, times that ids cannot hold, or an end before the start.
+            :raises TypeError: for anything else; a date or a text would mean the session's time zone.
             """
+            if isinstance(start, datetime) and isinstance(end, datetime):
+                time_range(start, end)  # refuses an end before the start, as the server cannot
             return sa.and_(self.expr >= _bound(start), self.expr < _bound(end))
 
     comparator_factory = Comparator
@@ -104,7 +129,44 @@ class ShardflakeId(types.TypeDecorator[int]):
 def _bound(time: datetime | ColumnElement[datetime]) -> ColumnElement[int]:
     if isinstance(time, datetime):
         return sa.literal(min_id(time), ShardflakeId())
+    if not isinstance(time, sa.ClauseElement | QueryableAttribute):
+        raise TypeError(f"{time!r} is a {type(time).__name__}; give an aware datetime or a SQL expression of timestamptz")
     return sa.func.shardflake.min_id(time, type_=ShardflakeId())
+
+
+@event.listens_for(ShardflakeId, "after_parent_attach")
+def _attach(type_: ShardflakeId, column: sa.Column[int]) -> None:
+    """Keep SQLAlchemy from making a primary key of this type BIGSERIAL, and check its table before it is created."""
+    if column.autoincrement is True:
+        raise ArgumentError("a ShardflakeId column cannot have autoincrement=True; give it server_default=next_id()")
+    column.autoincrement = False
+    event.listen(column, "before_parent_attach", _attach_column)
+
+
+def _attach_column(column: sa.Column[int], table: sa.Table) -> None:
+    """Let rows of a composite key be inserted in batches too, and check the database before the table is created."""
+    if column.primary_key and getattr(_default(column), "monotonic", False):
+        # what insert_sentinel=True does; SQLAlchemy 2.1 loses that argument in an Annotated column, and without it fails an
+        # assertion for a composite key
+        column._insert_sentinel = True
+    event.listen(table, "before_create", _require_generator)
+
+
+def _default(column: sa.Column[Any]) -> Any:
+    return getattr(column.server_default, "arg", None)
+
+
+def _require_generator(table: sa.Table, connection: Any, **options: Any) -> None:
+    """Say what to do if a table is created before the generator that its columns call."""
+    if not isinstance(connection, sa.Connection) or connection.dialect.name != "postgresql":
+        return  # an offline script, or a database that the type itself refuses
+    if not any(getattr(_default(column), "packagenames", None) == ("shardflake",) for column in table.columns):
+        return
+    if connection.scalar(sa.text("select to_regprocedure('shardflake.next_id()')")) is None:
+        raise InstallationError(
+            f"table {table.fullname} draws its ids from shardflake, which is not installed in this database; "
+            "run: shardflake db upgrade"
+        )
 
 
 def next_id(shard: int | None = None) -> sa.Function[int]:
@@ -123,26 +185,24 @@ def next_id(shard: int | None = None) -> sa.Function[int]:
     return sa.Function("next_id", *arguments, packagenames=("shardflake",), type_=ShardflakeId(), **_MONOTONIC)
 
 
-def id_column(name: str = "id", *, shard: int | None = None, composite: bool = False, **options: Any) -> sa.Column[int]:
+def id_column(name: str = "id", *, shard: int | None = None, **options: Any) -> sa.Column[int]:
     """Return a primary-key column that draws its ids from the database; one cannot forget the default.
 
     :param name: the column's name.
     :param shard: a logical shard, as for :func:`next_id`.
-    :param composite: True if the column is one of several in the primary key: lets SQLAlchemy 2.1 insert in batches there too.
     :param options: further arguments of :class:`sqlalchemy.Column`, except ``server_default``.
     """
-    if composite and _MONOTONIC:
-        options["insert_sentinel"] = True
-    options.setdefault("primary_key", True)
-    return sa.Column(name, ShardflakeId(), server_default=next_id(shard), **options)
+    return sa.Column(name, ShardflakeId(), server_default=next_id(shard), **{"primary_key": True, **options})
 
 
 ShardflakePK = Annotated[int, mapped_column(ShardflakeId(), primary_key=True, server_default=next_id())]
-"""Annotation of a mapped primary key that draws its ids from the database: ``id: Mapped[ShardflakePK]``."""
+"""Annotation of a mapped primary key, or a part of one, that draws its ids from the database: ``id: Mapped[ShardflakePK]``.
+
+In a dataclass: ``id: Mapped[ShardflakePK] = mapped_column(init=False)``.
+"""
 
 
 class ShardflakeMixin:
     """Gives a mapped class the primary key ``id``, drawn from the database."""
 
     id: Mapped[ShardflakePK] = mapped_column(sort_order=-1)
-    __mapper_args__ = {"eager_defaults": True}  # noqa: RUF012  (SQLAlchemy's own declarative form)

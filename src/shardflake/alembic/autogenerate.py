@@ -8,16 +8,22 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import sqlalchemy as sa
 from alembic.autogenerate import comparators, renderers
 from alembic.autogenerate.api import AutogenContext
-from alembic.operations.ops import ModifyTableOps
+from alembic.operations.ops import DropTableOp, ModifyTableOps, UpgradeOps
 from alembic.util import DispatchPriority, PriorityDispatchResult
 from sqlalchemy import Column, Table
 
-from shardflake.alembic.operations import DropIdDefaultOp, SetIdDefaultOp
+from shardflake.alembic.operations import DIALECT, DropIdDefaultOp, SetIdDefaultOp
+from shardflake.alembic.scripts import VERSION_TABLE
 from shardflake.sqlalchemy import ShardflakeId
 
-_NEXT_ID = re.compile(r"""^\(?"?(?:shardflake"?\.)?"?next_id"?\((?P<shard>\d*)\)\)?$""")
+_NEXT_ID = re.compile(r"""^\(?(?P<schema>"?shardflake"?\.)?"?next_id"?\((?P<shard>\d*)\)\)?$""")
+_OUR_TABLES = ("_flush", VERSION_TABLE)
+# what a name without a schema means to the server depends on the search_path
+_SCHEMA_OF_FUNCTION = sa.text("select pronamespace::regnamespace::text from pg_proc where oid = to_regprocedure('next_id()')")
+_SCHEMA_OF_TABLE = sa.text("select relnamespace::regnamespace::text from pg_class where oid = to_regclass(:name)")
 
 
 def render_item(type_: str, item: Any, autogen_context: AutogenContext) -> str | bool:
@@ -30,18 +36,48 @@ def render_item(type_: str, item: Any, autogen_context: AutogenContext) -> str |
     return False
 
 
+def _default_sql(column: Column[Any]) -> str | None:
+    """Return the SQL of a column's default, or None."""
+    default: Any = getattr(column.server_default, "arg", None)
+    if default is None or isinstance(default, sa.TextClause):
+        return None if default is None else default.text.strip()
+    if isinstance(default, str):
+        default = sa.literal(default)
+    return str(default.compile(dialect=DIALECT, compile_kwargs={"literal_binds": True}))
+
+
 def _next_id_call(column: Column[Any], autogen_context: AutogenContext) -> str | None:
     """Return the shard argument of a column's ``next_id()`` default ('' without one), or None for any other default."""
-    default: Any = getattr(column.server_default, "arg", None)
-    if default is None:
+    match = _NEXT_ID.match(_default_sql(column) or "")
+    if match is None or (not match["schema"] and _scalar(autogen_context, _SCHEMA_OF_FUNCTION) != "shardflake"):
         return None
-    text = (
-        default
-        if isinstance(default, str)
-        else str(default.compile(dialect=autogen_context.dialect, compile_kwargs={"literal_binds": True}))
-    )
-    match = _NEXT_ID.match(text.strip())
-    return match["shard"] if match else None
+    return match["shard"]
+
+
+def _scalar(autogen_context: AutogenContext, query: sa.TextClause, **parameters: str) -> Any:
+    assert autogen_context.connection is not None  # autogenerate compares with a database  # noqa: S101
+    return autogen_context.connection.scalar(query, parameters)
+
+
+@comparators.dispatch_for("schema", priority=DispatchPriority.LAST)
+def _leave_our_tables_alone(
+    autogen_context: AutogenContext, upgrade_ops: UpgradeOps, schemas: set[str | None]
+) -> PriorityDispatchResult:
+    """Take back the DROP TABLEs of what this package made itself, which no application's models contain."""
+
+    def is_ours(operation: Any) -> bool:
+        if not isinstance(operation, DropTableOp):
+            return False
+        if operation.schema is None and operation.table_name in _OUR_TABLES:
+            return bool(_scalar(autogen_context, _SCHEMA_OF_TABLE, name=operation.table_name) == "shardflake")
+        return operation.schema == "shardflake"
+
+    upgrade_ops.ops[:] = [operation for operation in upgrade_ops.ops if not is_ours(operation)]
+    return PriorityDispatchResult.CONTINUE
+
+
+def _shard(argument: str | None) -> int | None:
+    return int(argument) if argument else None
 
 
 @comparators.dispatch_for("column", subgroup="server_default", priority=DispatchPriority.FIRST)
@@ -80,14 +116,15 @@ def _compare_id_defaults(
         if wanted == present:
             continue
         if wanted is not None:
-            default: Any = getattr(in_database.server_default, "arg", None)
-            previous = None if default is None or present is not None else str(getattr(default, "text", default))
-            shard = int(wanted) if wanted else None
+            previous = _default_sql(in_database)
             modify_table_ops.ops.append(
-                SetIdDefaultOp(tname, column.name, schema=schema, shard=shard, previous_default=previous)
+                SetIdDefaultOp(tname, column.name, schema=schema, shard=_shard(wanted), previous_default=previous)
             )
         else:
-            modify_table_ops.ops.append(DropIdDefaultOp(tname, column.name, schema=schema))
+            default = _default_sql(column)
+            modify_table_ops.ops.append(
+                DropIdDefaultOp(tname, column.name, schema=schema, shard=_shard(present), previous_default=default)
+            )
     return PriorityDispatchResult.CONTINUE
 
 
@@ -102,7 +139,7 @@ def _render_drop(autogen_context: AutogenContext, operation: DropIdDefaultOp) ->
 
 
 def _render(name: str, autogen_context: AutogenContext, operation: SetIdDefaultOp | DropIdDefaultOp) -> str:
-    autogen_context.imports.add("import shardflake.alembic  # registers the operations on ids")
+    autogen_context.imports.add("import shardflake.alembic  # noqa: F401")
     arguments = [repr(str(operation.table_name)), repr(str(operation.column_name))]
     for keyword in ("schema", "shard", "previous_default"):
         if (value := getattr(operation, keyword)) is not None:

@@ -10,7 +10,9 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import REGCLASS
 
 from shardflake import assets
-from shardflake.alembic.scripts import execute_statement, execute_text, released
+from shardflake.alembic.scripts import VERSION_TABLE, execute_statement, execute_text, released
+
+DIALECT = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]  # the others double every %
 
 
 @Operations.register_operation("install_shardflake")
@@ -148,7 +150,7 @@ def _install(operations: Operations, operation: InstallShardflakeOp) -> None:
         module.install(operations)
     create_table, _ = assets.statements(assets.read("version.sql"))
     execute_statement(operations, create_table)
-    version_table = sa.table("alembic_version", sa.column("version_num", sa.String), schema="shardflake")
+    version_table = sa.table(VERSION_TABLE, sa.column("version_num", sa.String), schema="shardflake")
     _execute_literally(operations, sa.insert(version_table).values(version_num=f"{operation.version:04}"))
 
 
@@ -175,17 +177,15 @@ def _drop_id_default(operations: Operations, operation: DropIdDefaultOp) -> None
             operation.table_name,
             operation.column_name,
             schema=operation.schema,
-            server_default=sa.text(operation.previous_default),
+            server_default=sa.literal_column(operation.previous_default),
         )
 
 
 def _regclass(operation: SetIdDefaultOp | DropIdDefaultOp) -> sa.Cast[Any]:
-    preparer = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
-    table = preparer.format_table(sa.table(operation.table_name, schema=operation.schema))
+    table = DIALECT.identifier_preparer.format_table(sa.table(operation.table_name, schema=operation.schema))
     return sa.cast(sa.literal(table), REGCLASS)
 
 
 def _execute_literally(operations: Operations, statement: sa.ClauseElement) -> None:
     """Run a statement with its values written out, so that the offline script needs no parameters."""
-    dialect = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
-    execute_statement(operations, str(statement.compile(dialect=dialect, compile_kwargs={"literal_binds": True})))
+    execute_statement(operations, str(statement.compile(dialect=DIALECT, compile_kwargs={"literal_binds": True})))

@@ -20,6 +20,10 @@ _BIND_TO_CATALOG = (
 _RESTORE = "select pg_catalog.set_config('search_path', pg_catalog.current_setting('shardflake.search_path'), true)"
 
 
+VERSION_TABLE = "_revision"
+"""Not ``alembic_version``: an application with our schema in its search_path would take that for the table of its history."""
+
+
 class Executor(Protocol):
     """What runs statements in a migration: ``alembic.op``, or the ``Operations`` that an operation is given."""
 
