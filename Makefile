@@ -21,7 +21,7 @@ lint: .venv/ready
 	.venv/bin/mypy
 
 bench-generator: .venv/ready
-	.venv/bin/python -m shardflake.bench.generator
+	.venv/bin/python -m shardflake.bench.generator $(BENCH_ARGS)
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import re
@@ -71,7 +72,7 @@ def test_smoke(request: pytest.FixtureRequest, tmp_path: Path) -> None:
         allowed.add("bulk")
     assert missing == allowed
 
-    console = Console(width=100, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console = Console(width=100, record=True, file=io.StringIO())
     console.print(report.render(samples, environment))
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= 100
@@ -83,7 +84,6 @@ def test_smoke(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     generator.save(tmp_path, samples, environment, TINY)
     assert generator.load(tmp_path) == (samples, environment, TINY)
     page = (tmp_path / "generator.md").read_text()
-    assert "$" not in page
     assert all(label in page for label in (target.label for target in targets.TARGETS))
 
 

@@ -100,7 +100,8 @@ def _ratio_cell(samples: Sequence[Sample], workload: str, metric: str, name: str
     if measured is None:
         return ""
     if name == AGAIN:
-        return f"±{(measured.resolution - 1) * 100:.{digits - 1}f} %"
+        percent = (measured.resolution - 1) * 100
+        return f"±{percent:.{digits - 1}f} %" if percent < 100 else "> ±100 %"
     same = not resolved(measured, 1.0, resolution(samples, workload, metric))
     mean = _SAME if same else f"{measured.mean:.{digits}f}"
     return f"{mean} ({measured.low:.{digits}f}–{measured.high:.{digits}f})" if interval else mean  # noqa: RUF001
