@@ -81,6 +81,7 @@ def test_resolution_reaches_to_the_farther_end_of_the_pair() -> None:
         ([70, 71, 70, 71], [101, 100, 99, 100], "miss"),
         ([75, 76, 75, 76], [101, 100, 99, 100], "~"),
         ([70, 71, 70, 71], [130, 100, 70, 100], "~"),
+        ([100, 50, 100, 50], [101, 100, 99, 100], "~"),
     ],
 )
 def test_verdict_on_the_bulk_target(ours: list[float], again: list[float], verdict: str) -> None:

@@ -43,9 +43,9 @@ class Target:
 class Outcome:
     """A target and what was measured.
 
-    :param resolution: factor that a ratio must differ from another by to be told from it in this run; of values that are no
-        ratios to a contender, that of their own interval.
-    :param verdict: ``pass``, ``miss``, ``~`` (nearer to the target than the resolution), or ``-`` (not measured).
+    :param resolution: factor by which a ratio must differ from 1 to be told from it in this run, by the A/A pair.
+    :param verdict: ``pass``, ``miss``, ``~`` (too near to the target to tell: within the resolution, or the 95 % interval spans
+        it), or ``-`` (not measured).
     """
 
     target: Target
@@ -93,11 +93,11 @@ def _outcome(target: Target, samples: Sequence[Sample]) -> Outcome:
     measured = _measure(target, samples)
     if measured is None:
         return Outcome(target, None, 1.0, "-")
-    own = max(measured.high / measured.mean, measured.mean / measured.low)
-    factor = resolution(samples, target.workload, target.metric) if target.baseline else own
+    factor = resolution(samples, target.workload, target.metric) if target.baseline else 1.0
     reached = (target.at_least or 0) <= measured.mean <= (target.at_most or math.inf)
     limit = target.at_most if target.at_least is None else target.at_least
-    if limit is not None and not resolved(measured, limit, factor):
+    own = max(measured.high / measured.mean, measured.mean / measured.low)
+    if limit is not None and not resolved(measured, limit, max(factor, own)):
         return Outcome(target, measured, factor, "~")
     return Outcome(target, measured, factor, "pass" if reached else "miss")
 
