@@ -24,7 +24,7 @@ snapshot: .venv/ready
 	.venv/bin/python -m tests.snapshot
 
 bench-generator: .venv/ready
-	.venv/bin/python -m shardflake.bench.generator
+	.venv/bin/python -m shardflake.bench.generator $(BENCH_ARGS)
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
