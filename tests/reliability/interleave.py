@@ -1,6 +1,6 @@
 """Every order in which two or three sessions can pass through the slow path, one step at a time.
 
-A test build of ``_open_window`` stops at breakpoints, which are advisory locks that the explorer holds and gives back one by one.
+A test build of ``_open_window`` stops at breakpoints: advisory locks that the explorer holds and gives back one by one.
 The clock stands still, so that an order always leads to the same result. Orders are explored depth first, each from a fresh
 state; a session that waits for the generator's own lock cannot be chosen.
 """

@@ -162,7 +162,7 @@ def test_a_column_of_another_type_is_refused(connection: psycopg.Connection, kin
         ("orders", "ID", "SF012", 'table public.orders has no column "ID"'),
         ("orders", "ctid", "SF012", "has no column ctid"),
         ("orders", "doubled", "SF012", "column doubled of public.orders is generated"),
-        ("nowhere", "id", "42P01", 'there is no table nowhere'),
+        ("nowhere", "id", "42P01", "there is no table nowhere"),
     ],
 )
 def test_an_unknown_or_generated_column_is_refused(
