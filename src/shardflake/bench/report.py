@@ -113,7 +113,8 @@ def _legend(samples: Sequence[Sample]) -> list[str]:
     rows = by_block(samples, "bulk", "rows", "instagram")
     return [
         f"{blocks} randomised blocks. The row A/A is bigserial against itself: its interval is what the run can resolve. "
-        f"{_SAME} in place of a ratio: not told from bigserial; in place of a verdict: too near to the target to tell.",
+        f"{_SAME} in place of a ratio: not told from bigserial; in place of a verdict: too near to the target to tell; "
+        "-: not measured, as this server or installation lacks what it needs.",
         f"Instagram's function: {sum(instagram.values()):,.0f} duplicate keys in {sum(rows.values()):,.0f} rows.",
     ]
 
