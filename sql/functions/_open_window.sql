@@ -19,6 +19,7 @@ declare
   v_first bigint;
   v_last bigint;
   v_rate bigint;
+  v_set bigint;
 begin
   if p_count is null or p_count not between 1 and 102400 then
     raise exception 'cannot claim % ids at once', coalesce(p_count::text, 'NULL') using
@@ -89,11 +90,11 @@ begin
     end if;
     v_rate := least((v_draw & 8388607) + 1, 1024) / greatest(v_now - v_tick, 1);
     if v_same_boot and v_rate > coalesce(pg_sequence_last_value('shardflake._peak'), 0) then
-      perform setval('shardflake._peak', v_rate);
+      v_set := setval('shardflake._peak', v_rate);
     end if;
     v_draw := v_first << 23;
-    perform setval('shardflake._window', (v_last << 23) | ((p_count - 1) & 1023));
-    perform setval('shardflake._opened', v_last);
+    v_set := setval('shardflake._window', (v_last << 23) | ((p_count - 1) & 1023));  -- assigned: PERFORM would run a query
+    v_set := setval('shardflake._opened', v_last);
     if not v_same_boot then
       perform setval('shardflake._incarnation', v_boot);
     end if;

@@ -27,7 +27,7 @@ _BREAKPOINTS = (
     "    v_same_boot := pg_seq",
     "    v_first := greatest(v_now, v_tick + 1);",
     "    v_draw := v_first << 23;",
-    "    perform setval('shardflake._opened'",
+    "    v_set := setval('shardflake._opened'",
     "    raise exception using errcode = 'SFEND';  -- aborts",
 )
 """Statements before which the test build stops."""
