@@ -49,7 +49,9 @@ class LocalServer:
     def __init__(
         self, bin_dir: Path | None = None, settings: Mapping[str, str] | None = None, base: Path | None = None
     ) -> None:
-        self.bin_dir = bin_dir or embedded_bin_dir()
+        self.bin_dir = (bin_dir or embedded_bin_dir()).absolute()
+        if not (self.bin_dir / "initdb").exists():
+            raise ConnectionFailedError(f"{self.bin_dir} holds no PostgreSQL server: initdb is not there")
         self.base = Path(tempfile.mkdtemp(prefix="shardflake-", dir=base))
         self.data = self.base / "data"
         self.log = self.base / "server.log"
