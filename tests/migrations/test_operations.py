@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from alembic import command
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import quoted_name
 from sqlalchemy.ext.asyncio import create_async_engine
 
 import shardflake
@@ -117,6 +121,14 @@ def test_a_refused_default_leaves_the_database_at_the_revision_before(history: A
     with pytest.raises(ColumnError, match="SF013"), translate_errors():
         history.downgrade("a1")
     assert defaults(history.engine) == NEW
+
+
+def test_names_may_come_from_reflection(shard: sa.Engine) -> None:
+    with shard.begin() as connection:
+        connection.execute(sa.text("create table reflected (id bigint)"))
+        operations: Any = Operations(MigrationContext.configure(connection))
+        operations.set_id_default(quoted_name("reflected", None), quoted_name("id", None))
+        operations.drop_id_default("reflected", "id")
 
 
 @pytest.mark.parametrize("version", [0, 2, 99])
