@@ -111,7 +111,9 @@ def from_driver(error: BaseException) -> GeneratorError | None:
     sqlstate = getattr(driver_error, "sqlstate", None)
     if sqlstate not in SQLSTATES:
         return None
-    diagnostics: Any = getattr(driver_error, "diag", driver_error)
-    message = getattr(diagnostics, "message_primary", None) or getattr(driver_error, "message", None) or str(driver_error)
-    hint = getattr(diagnostics, "message_hint", None) or getattr(driver_error, "hint", None)
+    # SQLAlchemy hides asyncpg's exception, which has the hint, behind one of its own
+    source: Any = driver_error.__cause__ if hasattr(driver_error.__cause__, "sqlstate") else driver_error
+    diagnostics: Any = getattr(source, "diag", source)
+    message = getattr(diagnostics, "message_primary", None) or getattr(source, "message", None) or str(source)
+    hint = getattr(diagnostics, "message_hint", None) or getattr(source, "hint", None)
     return SQLSTATES[sqlstate](message, sqlstate, hint)

@@ -99,6 +99,11 @@ class Application:
         (path,) = (self.directory / "versions").glob(f"{revision}_*.py")
         return path.read_text()
 
+    def check(self) -> None:
+        """Fail if autogenerate would find anything to do."""
+        with self.engine.connect() as connection:
+            command.check(self.config(connection))
+
     def upgrade(self, revision: str = "head") -> None:
         with self.engine.begin() as connection:
             command.upgrade(self.config(connection), revision)
@@ -139,7 +144,7 @@ def objects(engine: sa.Engine) -> list[str]:
                 union all select 'pg_proc'::regclass, oid from pg_proc
                 union all select 'pg_attrdef'::regclass, oid from pg_attrdef) as o (classid, objid)
           left join pg_attrdef d on o.classid = 'pg_attrdef'::regclass and d.oid = o.objid
-         where o.objid >= 16384 order by 1"""
+         where o.objid >= 16384 and pg_describe_object(o.classid, o.objid, 0) not like '%pg_toast%' order by 1"""
     with engine.connect() as connection:
         return list(connection.scalars(sa.text(query.replace(":", r"\:"))))
 

@@ -15,7 +15,7 @@ from sqlalchemy.schema import CreateTable
 
 from shardflake import install
 from shardflake.connect import translate_errors
-from shardflake.errors import InstallationError, ShardIdError, UnsupportedServerError
+from shardflake.errors import InstallationError, ShardIdError, UnsupportedServerError, from_driver
 from shardflake.sqlalchemy import ShardflakeId, ShardflakePK, id_column
 
 
@@ -188,3 +188,14 @@ def test_a_shard_that_is_not_assigned_says_so_on_insert(database: sa.Engine) -> 
     Base.metadata.create_all(database)
     with pytest.raises(ShardIdError, match="SF001"), translate_errors(), database.begin() as connection:
         connection.execute(sa.insert(Item))
+
+
+async def test_errors_of_the_generator_are_translated_on_asynchronous_drivers(async_engine: AsyncEngine) -> None:
+    async with async_engine.connect() as connection:
+        with pytest.raises(sa.exc.DBAPIError) as caught:
+            await connection.execute(sa.text("select shardflake.next_id(77)"))
+    own = from_driver(caught.value)
+    assert isinstance(own, ShardIdError)
+    assert own.sqlstate == "SF009"
+    assert str(own).startswith("shard 77 is not one of this database's shards {5} (SF009)\nRoute the row")
+    assert own.hint is not None

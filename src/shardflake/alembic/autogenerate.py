@@ -21,9 +21,14 @@ from shardflake.sqlalchemy import ShardflakeId
 
 _NEXT_ID = re.compile(r"""^\(?(?P<schema>"?shardflake"?\.)?"?next_id"?\((?P<shard>\d*)\)\)?$""")
 _OUR_TABLES = ("_flush", VERSION_TABLE)
-# what a name without a schema means to the server depends on the search_path
+# What a name without a schema means depends on the search_path.
 _SCHEMA_OF_FUNCTION = sa.text("select pronamespace::regnamespace::text from pg_proc where oid = to_regprocedure('next_id()')")
 _SCHEMA_OF_TABLE = sa.text("select relnamespace::regnamespace::text from pg_class where oid = to_regclass(:name)")
+# Alembic's reflection leaves out the default of a serial.
+_DEFAULT = sa.text(
+    "select pg_get_expr(adbin, adrelid) from pg_attribute join pg_attrdef on (adrelid, adnum) = (attrelid, attnum) "
+    "where attrelid = to_regclass(:name) and attname = :column"
+)
 
 
 def render_item(type_: str, item: Any, autogen_context: AutogenContext) -> str | bool:
@@ -116,7 +121,8 @@ def _compare_id_defaults(
         if wanted == present:
             continue
         if wanted is not None:
-            previous = _default_sql(in_database)
+            name = DIALECT.identifier_preparer.format_table(sa.table(tname, schema=schema))
+            previous = _scalar(autogen_context, _DEFAULT, name=name, column=column.name)
             modify_table_ops.ops.append(
                 SetIdDefaultOp(tname, column.name, schema=schema, shard=_shard(wanted), previous_default=previous)
             )

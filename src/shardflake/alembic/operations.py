@@ -164,13 +164,13 @@ def _uninstall(operations: Operations, operation: UninstallShardflakeOp) -> None
 @Operations.implementation_for(SetIdDefaultOp)
 def _set_id_default(operations: Operations, operation: SetIdDefaultOp) -> None:
     shard = [] if operation.shard is None else [sa.literal(operation.shard)]
-    call = sa.func.shardflake.set_id_default(_regclass(operation), sa.literal(operation.column_name), *shard)
+    call = sa.func.shardflake.set_id_default(_regclass(operation), _text(operation.column_name), *shard)
     _execute_literally(operations, sa.select(call))
 
 
 @Operations.implementation_for(DropIdDefaultOp)
 def _drop_id_default(operations: Operations, operation: DropIdDefaultOp) -> None:
-    call = sa.func.shardflake.drop_id_default(_regclass(operation), sa.literal(operation.column_name))
+    call = sa.func.shardflake.drop_id_default(_regclass(operation), _text(operation.column_name))
     _execute_literally(operations, sa.select(call))
     if operation.previous_default is not None:
         operations.alter_column(
@@ -183,7 +183,11 @@ def _drop_id_default(operations: Operations, operation: DropIdDefaultOp) -> None
 
 def _regclass(operation: SetIdDefaultOp | DropIdDefaultOp) -> sa.Cast[Any]:
     table = DIALECT.identifier_preparer.format_table(sa.table(operation.table_name, schema=operation.schema))
-    return sa.cast(sa.literal(table), REGCLASS)
+    return sa.cast(_text(table), REGCLASS)
+
+
+def _text(name: str) -> sa.BindParameter[str]:
+    return sa.literal(name, sa.Text())  # of its own, SQLAlchemy knows no type for the quoted_name that reflection yields
 
 
 def _execute_literally(operations: Operations, statement: sa.ClauseElement) -> None:
