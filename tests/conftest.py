@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
+import hypothesis
 import psycopg
 import pytest
 import sqlalchemy as sa
@@ -19,6 +20,9 @@ from shardflake.errors import ConnectionFailedError
 from shardflake.server import LocalServer
 
 _NUMBERS = itertools.count(1)
+
+hypothesis.settings.register_profile("shared machine", deadline=None)
+hypothesis.settings.load_profile("shared machine")
 
 
 class Server(Protocol):
