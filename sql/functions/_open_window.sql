@@ -27,12 +27,13 @@ begin
   end if;
   begin  -- a subtransaction that is aborted on purpose, so that no cancel or error can leave its lock behind
     if not pg_try_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346) then
-      if p_count = 1 then  -- someone is opening a window: a draw from the present one will do if it is near the clock
+      -- Someone is opening a window: a draw from the present one will do if it is near the clock. It is made after the look at
+      -- the incarnation: a draw made before may come from an old state that the opener has replaced meanwhile.
+      if p_count = 1 and pg_sequence_last_value('shardflake._incarnation') = v_boot
+         and pg_relation_filepath('shardflake._window') = shardflake._window_file() then
         v_draw := nextval('shardflake._window');
         v_now := shardflake._tick();
-        if v_draw & 8387584 = 0 and v_draw >> 23 between v_now - 20 and v_now + v_limit
-           and pg_sequence_last_value('shardflake._incarnation') = v_boot
-           and pg_relation_filepath('shardflake._window') = shardflake._window_file() then
+        if v_draw & 8387584 = 0 and v_draw >> 23 between v_now - 20 and v_now + v_limit then
           return v_draw;
         end if;
       end if;
@@ -55,7 +56,7 @@ begin
       raise exception 'the high-water mark of shard % cannot be read', shardflake.shard_id() using
         errcode = 'SF003', hint = 'Restore the sequence shardflake._high_water, then run SELECT * FROM shardflake.confirm_identity().';
     end if;
-    if v_tick > v_mark or (v_same_boot and v_tick < v_opened) then
+    if v_tick > v_mark or (v_same_boot and v_tick < greatest(v_opened, 1)) then
       raise exception 'the sequences of shard % were moved by hand: window %, last opened %, mark %', shardflake.shard_id(), v_tick, v_opened, v_mark using
         errcode = 'SF002', hint = 'Run SELECT * FROM shardflake.confirm_identity().';
     end if;
@@ -78,12 +79,13 @@ begin
       raise exception 'the 40-bit time field of shard % ends at %', shardflake.shard_id(), shardflake.timestamp_of(9223372036854775807) using
         errcode = 'SF004', hint = 'No more ids can be made with this epoch.';
     end if;
-    if v_last > v_seen + v_limit then
+    if v_last > v_seen + v_limit + (case when v_same_boot then 0 else 1000 end) then  -- or a small limit refuses for ever
       raise exception 'the clock is % ms behind the ids of shard %, more than the % ms allowed', v_last - v_seen, shardflake.shard_id(), v_limit using
         errcode = 'SF005',
         hint = 'The clock was set back, or the server has just restarted; ids resume once it has caught up. A larger max_lead in assign_shard() lets them run on.';
     end if;
-    if not v_same_boot or v_last + 1000 > v_mark then
+    -- A mark more than 3 s above _opened was raised by an opening that was cancelled, perhaps before it flushed.
+    if not v_same_boot or v_last + 1000 > v_mark or v_mark > v_opened + 3000 then
       perform shardflake._check_identity();
       perform setval('shardflake._high_water', greatest(v_mark, v_last + 3000));
       perform shardflake._flush_wal();  -- before the window: no id may exist that a crash could forget

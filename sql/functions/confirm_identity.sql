@@ -26,11 +26,11 @@ begin
     largest_id := greatest(largest_id, v_max);
   end loop;
   v_mark := greatest(pg_sequence_last_value('shardflake._high_water'), largest_id >> 23, v_now + 127);  -- 127: what the fast path accepts
+  perform setval('shardflake._incarnation', 0);  -- the next window opens as after a restart, even if this is cancelled below
   perform setval('shardflake._high_water', v_mark);
   perform shardflake._flush_wal();
   perform setval('shardflake._window', 0);
   perform setval('shardflake._opened', 0);
-  perform setval('shardflake._incarnation', 0);  -- the next window opens as after a restart: above the mark
   perform shardflake._arm();
   high_water := shardflake.timestamp_of(v_mark << 23);
 end $$;

@@ -23,7 +23,7 @@ _CLASS = 770_000  # first key of a breakpoint's lock, plus its number; the secon
 
 _BREAKPOINTS = (
     "    if not pg_try_advisory_xact_lock(",
-    "      if p_count = 1 then",
+    "        v_draw := nextval('shardflake._window')",
     "    v_same_boot := pg_seq",
     "    v_first := greatest(v_now, v_tick + 1);",
     "    v_draw := v_first << 23;",
