@@ -54,9 +54,8 @@ class UninstallShardflakeOp(MigrateOperation):
         return InstallShardflakeOp(self.version)
 
 
-@Operations.register_operation("set_id_default")
-class SetIdDefaultOp(MigrateOperation):
-    """Make ``next_id()`` the default of a column, with every precondition checked on the server."""
+class _IdDefaultOp(MigrateOperation):
+    """The column whose default changes, and what its default is otherwise."""
 
     def __init__(
         self,
@@ -72,6 +71,11 @@ class SetIdDefaultOp(MigrateOperation):
         self.schema = schema
         self.shard = shard
         self.previous_default = previous_default
+
+
+@Operations.register_operation("set_id_default")
+class SetIdDefaultOp(_IdDefaultOp):
+    """Make ``next_id()`` the default of a column, with every precondition checked on the server."""
 
     @classmethod
     def set_id_default(
@@ -102,23 +106,8 @@ class SetIdDefaultOp(MigrateOperation):
 
 
 @Operations.register_operation("drop_id_default")
-class DropIdDefaultOp(MigrateOperation):
+class DropIdDefaultOp(_IdDefaultOp):
     """Take ``next_id()`` away as the default of a column."""
-
-    def __init__(
-        self,
-        table_name: str,
-        column_name: str,
-        *,
-        schema: str | None = None,
-        shard: int | None = None,
-        previous_default: str | None = None,
-    ) -> None:
-        self.table_name = table_name
-        self.column_name = column_name
-        self.schema = schema
-        self.shard = shard
-        self.previous_default = previous_default
 
     @classmethod
     def drop_id_default(
@@ -181,7 +170,7 @@ def _drop_id_default(operations: Operations, operation: DropIdDefaultOp) -> None
         )
 
 
-def _regclass(operation: SetIdDefaultOp | DropIdDefaultOp) -> sa.Cast[Any]:
+def _regclass(operation: _IdDefaultOp) -> sa.Cast[Any]:
     table = DIALECT.identifier_preparer.format_table(sa.table(operation.table_name, schema=operation.schema))
     return sa.cast(_text(table), REGCLASS)
 
