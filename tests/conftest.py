@@ -45,7 +45,9 @@ class GivenServer:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shardflake")
     group.addoption("--pg-dsn", default=os.environ.get("SHARDFLAKE_TEST_DSN"), help="superuser DSN of a server to test on")
-    group.addoption("--pg-bin", type=Path, help="directory of initdb and postgres to make a server from")
+    group.addoption(
+        "--pg-bin", type=lambda text: Path(text).absolute(), help="directory of initdb and postgres to make a server from"
+    )
     group.addoption("--pg-docker", action="store_true", help="test on the image postgres:18 in Docker")
 
 
