@@ -70,14 +70,14 @@ def _run(options: argparse.Namespace, state: dict[str, Any]) -> None:
                 continue
             entry = state.setdefault(f"{name} on {server}", {"attack": name, "server": server, "rounds": 0, "control": None})
             bar = progress.add_task(name, total=plan.rounds, completed=entry["rounds"])
+            if entry["control"] is None:  # first: without it the rest says nothing
+                entry["control"] = plan.attack(options.pg_bin, plan.control, broken=True).as_dict()
+                _save(state, entry)
             while entry["rounds"] < plan.rounds and time.monotonic() < deadline:
                 count = min(plan.chunk, plan.rounds - entry["rounds"])
                 _add(entry, plan.attack(options.pg_bin, count, seed=entry["rounds"] + 1))
                 _save(state, entry)
                 progress.update(bar, completed=entry["rounds"])
-            if entry["control"] is None and time.monotonic() < deadline:
-                entry["control"] = plan.attack(options.pg_bin, plan.control, broken=True).as_dict()
-                _save(state, entry)
 
 
 def _add(entry: dict[str, Any], outcome: Outcome) -> None:
