@@ -20,7 +20,7 @@ def stale(connection: psycopg.Connection) -> None:
     """The last window was opened a second ago: everyone needs a new one."""
     connection.execute(
         f"select setval('shardflake._window', {NOW - 1000}::bigint << 23), setval('shardflake._opened', {NOW - 1000}), "
-        f"setval('shardflake._high_water', {NOW + 5000}), setval('shardflake._incarnation', {BOOT})"
+        f"setval('shardflake._high_water', {NOW + 2000}), setval('shardflake._incarnation', {BOOT})"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.reliability.model.cases import LIMITS, MAIN, MUTANTS, SOUND, SPARE, Case
+from tests.reliability.model.cases import ALL, LIMITS, MAIN, MUTANTS, SOUND, SPARE, Case
 from tests.reliability.model.explorer import Result
 from tests.reliability.model.page import PAGE, page
 
@@ -41,6 +41,12 @@ def test_the_rules_in_force_hold_where_the_changed_one_broke(case: Case) -> None
     """The change is what breaks it, not the scenario."""
     sizes = {name: value for name, value in case.changes.items() if name == "capacity"}
     assert Case(case.name, case.text, case.scenario, "", sizes).run().trace == ()
+
+
+@named(MUTANTS + LIMITS)
+def test_the_watch_over_the_generator_in_force_sees_it_too(case: Case) -> None:
+    """The sound worlds are watched for all promises at once, and for duplicates by way of the order."""
+    assert case.run(ALL).broken
 
 
 @named(SPARE)

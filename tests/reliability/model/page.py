@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 from tests.reliability.model.cases import LIMITS, MAIN, MUTANTS, SOUND, SPARE, Case
-from tests.reliability.model.explorer import Event, Result
+from tests.reliability.model.explorer import Result
 from tests.reliability.model.state import START, Protocol
 
 PAGE = Path(__file__).parents[3] / "docs" / "guarantees-model.md"
@@ -67,12 +68,12 @@ _NUMBERS = """
 
 | in the model | in SQL | value here | value there |
 |---|---|---|---|
-| `CAPACITY` | ids of a window | 2 (3 or 4 where said) | 1,024 |
+| `capacity` | ids of a window | 2 (3 or 4 where said) | 1,024 |
 | `void` | values of a window's millisecond that are no ids | 1 that stands for all | 8,387,584 |
 | `BEHIND`, `AHEAD` | what the fast path takes | 1, 1 | 8 ms, 119 ms |
 | `BEHIND_FRESH` | how old a draw beside an opening may be | 2 | 20 ms |
 | `LEAST_LIMIT` | what `max_lead = 0` allows | 1 | 127 ms |
-| `max_lead` | | 12 | 10 s |
+| `max_lead` | how far ids may lead a clock that was set back | 12 | 10 s |
 | `reserve` | how far a window raises the mark | 2 | 3,000 ms |
 | `margin` | how near to the mark a window may come | 1 | 1,000 ms |
 | `jump` | extra distance after a restart | 2 | 1,000 ms |
@@ -81,9 +82,17 @@ _NUMBERS = """
 _READING = """
 ## How to read a trace
 
-A, B are sessions, `*` is the world. `4.1` is the draw at tick 4 with counter 1; `4.2` is void, as a window has two ids unless a
-capacity is given. `:=` is a `setval()`. A trace ends with the step that breaks the promise; no shorter one does. It starts
+{}
+
+## Without a part
 """
+
+_TRACE = (
+    "A, B are sessions, `*` is the world. `4.1` is the draw at tick 4 with counter 1; `4.2` is void, as a window has two ids "
+    "unless a number is given. `:=` is a `setval()`. A trace ends with the step that breaks the promise, and no shorter one "
+    "breaks it. It starts at clock {clock}, with one window open that is used up (`_window` {clock}.{counter}, `_opened` "
+    "{clock}, `_high_water` {mark}), or, where it says so, with a shard that has never made an id (all of them 0)."
+)
 
 _LIMITS = """
 ## What it rests on
@@ -110,8 +119,9 @@ def page(results: dict[Case, Result]) -> str:
     parts = [_INTRODUCTION, _NUMBERS, "\n## Where it holds\n\n| | | states |\n|---|---|---|\n"]
     parts += [_row(case, results[case]) for case in (MAIN, *SOUND)]
     total = sum(results[case].states for case in (MAIN, *SOUND))
-    parts.append(f"\nAll states within those bounds were seen, {total:,} in all, and no promise was broken.\n")
-    parts += [_READING, *_starts(), "\n## Without a part\n"]
+    seen = f"Every state within those bounds was seen, {total:,} in all, and no promise was broken. States that differ by the "
+    seen += "names of the sessions, or of which one has more still to come, count once."
+    parts += [f"\n{_wrap(seen)}\n", _READING.format(_wrap(_trace_reading()))]
     parts += [_section(case, results[case]) for case in MUTANTS]
     parts += [_LIMITS, *(_section(case, results[case]) for case in LIMITS)]
     parts += [_SPARE, *(_row(case, results[case]) for case in SPARE)]
@@ -122,26 +132,23 @@ def _row(case: Case, result: Result) -> str:
     return f"| {case.name} | {case.text} | {result.states:,} |\n"
 
 
-def _starts() -> tuple[str, str]:
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
+
+
+def _trace_reading() -> str:
     rule = Protocol()
-    return (
-        f"at clock {START}, with one window open that is used up (`_window` {START}.{rule.capacity - 1}, `_opened` {START},\n"
-        f"`_high_water` {START + rule.reserve}), or, where it says so,",
-        " with a shard that has never made an id (all of them 0).\n",
-    )
+    return _TRACE.format(clock=START, counter=rule.capacity - 1, mark=START + rule.reserve)
 
 
 def _section(case: Case, result: Result) -> str:
     capacity = case.changes.get("capacity")
     fresh = "" if case.scenario.running else " From a shard that has never made an id."
     wide = f" A window has {capacity} ids." if capacity else ""
-    lines = "".join(f"    {_line(event)}\n" for event in result.trace)
-    return f"\n### {_title(case.name)}\n\n{case.text}{wide}{fresh} In the end, {_PROMISES[result.broken]}.\n\n{lines}"
+    text = _wrap(f"{case.text}{wide}{fresh} In the end, {_PROMISES[result.broken]}.")
+    lines = "".join(f"    {event.actor or '*'}  {event.text}\n" for event in result.trace)
+    return f"\n### {_title(case.name)}\n\n{text}\n\n{lines}"
 
 
 def _title(name: str) -> str:
     return name[0].upper() + name[1:]
-
-
-def _line(event: Event) -> str:
-    return f"{event.actor or '*'}  {event.text}"
