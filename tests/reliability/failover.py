@@ -36,12 +36,13 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
                 if broken:
                     _without_mark(connection)
                 connection.execute(INSERT, (1000,))
-            _fail_over(primary, chance, outcome)
+            # behind in the control: a clock that is ahead covers for the mark
+            _fail_over(primary, chance, -2.0 if broken else chance.uniform(-2.0, 2.0), outcome)
         outcome.rounds += 1
     return outcome
 
 
-def _fail_over(primary: LocalServer, chance: random.Random, outcome: Outcome) -> None:
+def _fail_over(primary: LocalServer, chance: random.Random, skew: float, outcome: Outcome) -> None:
     standby = LocalServer(primary.bin_dir)
     try:
         clock = Clock(standby)
@@ -59,7 +60,7 @@ def _fail_over(primary: LocalServer, chance: random.Random, outcome: Outcome) ->
             while time.monotonic() < deadline:
                 lost.update(row[0] for row in old.execute(INSERT, (chance.randint(1, 200),)))
             primary.stop("immediate")
-            clock.set(chance.uniform(-2.0, 2.0))
+            clock.set(skew)
             new.execute("select pg_promote()")
             fresh = array("q", (row[0] for row in new.execute("select shardflake.next_id() from generate_series(1, 20000)")))
             outcome.ids += len(fresh) + len(replicated) + len(lost)
