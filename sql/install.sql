@@ -25,6 +25,7 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/_check_identity.sql
 \ir functions/_flush_wal.sql
 \ir functions/_open_window.sql
+\ir functions/_is_window_file.sql
 \ir functions/_draw.sql
 \ir functions/next_id.sql
 \ir functions/next_id_of_shard.sql

@@ -12,7 +12,7 @@ import pytest
 from shardflake import install
 from shardflake.connect import make_engine
 from shardflake.server import LocalServer, embedded_bin_dir
-from tests.reliability.attack import attacked_server
+from tests.reliability.attack import attacked_server, replace_function
 from tests.reliability.failover import copy_from
 from tests.reliability.test_attacks import bin_dir
 from tests.sql.test_functions import scalar
@@ -155,3 +155,40 @@ def test_pg_upgrade_refuses_until_confirmed(request: pytest.FixtureRequest) -> N
             assert install.check(make_engine(new.url())) == ""
         finally:
             new.remove()
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["as it is", "without the file on the fast path"])
+def test_a_copy_whose_window_is_near_the_clock_draws_nothing(bin_dir: Path | None, checked: bool) -> None:
+    """The clock is set back to the moment of the copy: the fast path of both databases would accept the same window."""
+    with attacked_server(bin_dir) as (server, clock):
+        with psycopg.connect(server.url(), autocommit=True) as admin:
+            admin.execute("create database shop")
+        install.upgrade(make_engine(server.url("shop")), shard_id=7)
+        with psycopg.connect(server.url("shop"), autocommit=True) as original:
+            if not checked:
+                replace_function(original, "_is_window_file(text)", ("return pg_relation", "return true or pg_relation"))
+            drawn = scalar(original, "select shardflake.next_id() >> 23")
+        with psycopg.connect(server.url(), autocommit=True) as admin:
+            admin.execute("create database copy template shop")
+            now = scalar(admin, "select floor(extract(epoch from clock_timestamp()) * 1000)::bigint - 1735689600000")
+        clock.step((drawn - now - 100) / 1000)
+        received: list[set[int]] = []
+        for name in ("copy", "shop"):
+            with psycopg.connect(server.url(name), autocommit=True) as connection:
+                _wait_for_tick(connection, drawn - 60)
+                try:
+                    rows = connection.execute("select shardflake.next_id() from generate_series(1, 100)").fetchall()
+                except psycopg.Error as error:
+                    received.append(set())
+                    sqlstate = error.sqlstate
+                else:
+                    received.append({row[0] for row in rows})
+        assert received[1]
+        assert bool(received[0] & received[1]) != checked
+        if checked:
+            assert sqlstate == "SF002"
+
+
+def _wait_for_tick(connection: psycopg.Connection, tick: int) -> None:
+    while scalar(connection, "select shardflake._tick()") < tick:
+        pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 
 import psycopg
 import pytest
@@ -225,3 +226,17 @@ def test_python_raises_its_own_errors(shard: sa.Engine, database: sa.Engine, dum
         connection.execute(sa.text("select shardflake.next_id()"))
     assert caught.value.sqlstate == "SF002"
     assert "confirm_identity" in (caught.value.hint or "")
+
+
+def test_a_session_that_has_planned_already_notices_an_alter(shard: sa.Engine) -> None:
+    """The plan depends on the sequence: an ALTER in another session makes it anew, and confirming once more."""
+    connect = partial(psycopg.connect, autocommit=True)
+    with connect(dsn(shard)) as one, connect(dsn(shard)) as other:
+        one.execute("prepare draw as select shardflake.next_id()")
+        first = [scalar(one, "execute draw") for _ in range(10)]
+        other.execute("alter sequence shardflake._window cache 1")
+        refused(one, "execute draw", "SF002", "is a copy or was altered")
+        other.execute("select * from shardflake.confirm_identity()")
+        assert scalar(one, "execute draw") > max(first)
+        plan = "\n".join(row[0] for row in one.execute("explain (verbose) execute draw"))
+        assert "nextval" in plan  # on the fast path again

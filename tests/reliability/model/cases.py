@@ -71,13 +71,14 @@ SOUND = (
     ),
     Case(
         "a copy",
-        "CREATE DATABASE ... TEMPLATE at any moment; both databases go on with the same shard id.",
-        Scenario(World(clock=2, copies=1, cancels=1), _TWO_EACH),
+        "CREATE DATABASE ... TEMPLATE at any moment, the copied window near the clock or not; both go on "
+        "with the same shard id.",
+        Scenario(World(clock=2, copies=1, cancels=1, within_reach=True), _TWO_EACH),
     ),
     Case(
         "ALTER SEQUENCE and confirm_identity()",
         "One session confirms beside another's calls; the altered value comes back in a crash.",
-        Scenario(World(clock=2, crashes=1, alters=1, cancels=1), ((1, 1), (CONFIRM, 1))),
+        Scenario(World(clock=2, crashes=1, alters=1, cancels=1, within_reach=True), ((1, 1), (CONFIRM, 1))),
     ),
     Case(
         "confirm_identity() in a live shard",
@@ -131,6 +132,13 @@ MUTANTS = (
         Scenario(World(copies=1), _ONE_AND_TWO),
         "unique",
         {"check_file": False},
+    ),
+    Case(
+        "without the file path on the fast path",
+        "Only the slow path looks at the file. This was the rule once.",
+        Scenario(World(copies=1, within_reach=True), ((1, 1), (1,)), running=False),
+        "unique",
+        {"check_file_when_planned": False, "capacity": 4},
     ),
     Case(
         "without the incarnation",
@@ -235,12 +243,13 @@ MUTANTS = (
 
 LIMITS = (
     Case(
-        "a copy within reach of the fast path",
-        "The fast path knows no file path and no incarnation. A copied window that lies at most 8 ms behind the clock or "
-        "119 ms ahead of it, because the copy took no longer or the clock was set back, is used until its counter is "
-        "used up. The same holds for a window that ALTER SEQUENCE baked in, once a crash brings it back, and for a failover "
-        "to an old state.",
-        Scenario(World(copies=1, within_reach=True), ((1, 1), (1,)), running=False),
+        "an old state within reach of the fast path",
+        "The fast path knows no incarnation. A window that a platform brings back after a failover, and "
+        "that lies at most 8 ms behind "
+        "the clock or 119 ms ahead of it, because the failover took no longer or the clock was set back, is "
+        "used until its counter "
+        "is used up.",
+        Scenario(World(crashes=1, saves=1, within_reach=True), _TWO_EACH),
         "unique",
         {"capacity": 4},
     ),

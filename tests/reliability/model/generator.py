@@ -62,11 +62,20 @@ class Generator:
         tick, counter = divmod(session.draw, self.protocol.stride)
         near = not self.protocol.check_clock or state.clock - BEHIND <= tick <= state.clock + AHEAD
         valid = not self.protocol.check_counter or counter < self.protocol.capacity
+        ours = database.armed or not self.protocol.check_file_when_planned
         draw = self.protocol.show(session.draw)
-        if near and valid and (state.world.within_reach or not session.foreign):
+        if near and valid and ours and (state.world.within_reach or not session.foreign):
             yield self._issue(state, number, session, database, f"clock {state.clock}: draw {draw} is accepted")
         else:
-            why = "is not near the clock" if not near else "is void" if not valid else "is out of reach by assumption"
+            why = (
+                "is not near the clock"
+                if not near
+                else "is void"
+                if not valid
+                else "is another file's"
+                if not ours
+                else "is out of reach"
+            )
             yield f"clock {state.clock}: draw {draw} {why}", put(state, number, _forget(session)._replace(step="try"))
 
     # The slow path

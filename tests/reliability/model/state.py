@@ -38,6 +38,7 @@ class Protocol:
     check_clock: bool = True
     check_counter: bool = True
     check_file: bool = True
+    check_file_when_planned: bool = True  # on the fast path, whose expression is planned in the database that it runs in
     check_incarnation: bool = True
     identity_before_fresh_draw: bool = True
     mark_after_restart: bool = True
@@ -74,7 +75,7 @@ class World(NamedTuple):
     alters: int = 0  # ALTER SEQUENCE _window: its value becomes the one after a crash, its file another
     saves: int = 0  # a platform stores the unlogged sequences, and the next crash is a failover to that old state
     max_lead: int = 12  # 10 s
-    within_reach: bool = False  # whether a window copied, baked in or saved may meet the clock on the fast path
+    within_reach: bool = False  # whether a window of an old state may meet the clock on the fast path
 
 
 class Database(NamedTuple):
@@ -86,7 +87,7 @@ class Database(NamedTuple):
     current: bool = False  # _incarnation is the running server's start time
     armed: bool = True  # the file path is the recorded one
     locked: bool = False
-    foreign: bool = False  # _window was copied, or is an old state: no opening here has set it since
+    foreign: bool = False  # _window is a copy or an old state: no opening here has set it since
     initial: int = 0  # what a crash resets _window to
 
 
