@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from array import array
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import pytest
 from shardflake import install
 from shardflake.connect import make_engine
 from shardflake.errors import ConnectionFailedError
-from shardflake.server import LocalServer
+from shardflake.server import LocalServer, embedded_bin_dir
 
 DRAW = "select shardflake.next_id()"
 
@@ -34,6 +35,10 @@ class Outcome:
     inversions: int = 0
     leaks: int = 0
     refusals: int = 0
+    reissued: int = 0
+    """Ids that came again after a failover, received from the old primary but never in the WAL that the new one has."""
+    margin_ms: int | None = None
+    """How far the first id of a new primary lay above the last that the old one gave out, ms; the least of all rounds."""
     failures: dict[str, int] = field(default_factory=dict)
     """Errors other than those that the attack itself causes, by SQLSTATE."""
 
@@ -83,6 +88,14 @@ class Clock:
     def step(self, seconds: float) -> None:
         """Step the clock forward or back."""
         self.set(self.offset + seconds)
+
+
+def server_version(bin_dir: Path | None) -> str:
+    """Return which server an attack runs on, such as ``18.6``."""
+    command: list[str | Path] = [(bin_dir or embedded_bin_dir()) / "postgres", "--version"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    version: str = text.split()[2]
+    return version
 
 
 @contextmanager
