@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 
 from shardflake.server import LocalServer
-from tests.reliability.attack import Clock, Outcome, attacked_server, replace_function
+from tests.reliability.attack import WITHOUT_TIMERS, Clock, Outcome, attacked_server, replace_function
 
 TABLE = "create table orders (id bigint primary key default shardflake.next_id(), n integer)"
 COVERED_MS = 2000
@@ -33,7 +33,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     outcome = Outcome("failover" + (" without the mark" if broken else ""))
     chance = random.Random(seed)
     for _ in range(rounds):
-        with attacked_server(bin_dir) as (primary, _clock):
+        with attacked_server(bin_dir, **WITHOUT_TIMERS) as primary:
             with psycopg.connect(primary.url(), autocommit=True) as connection:
                 connection.execute(TABLE)
                 if broken:

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ def main() -> None:
         _run(options, state)
     if options.page:
         options.page.write_text(page(state))
-    Console().print(table(state))
+    Console(width=None if sys.stdout.isatty() else 120).print(table(state))
 
 
 def _run(options: argparse.Namespace, state: dict[str, Any]) -> None:
