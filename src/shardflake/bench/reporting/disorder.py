@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from shardflake.bench.reporting.drawing import BLUE, GREEN, GREY, INK, MUTED, RED, figure, legend_below, style, tag
 from shardflake.bench.reporting.summary import Row, Summary
-from shardflake.bench.reporting.words import Section, Shape, Table, megabytes, percent
+from shardflake.bench.reporting.words import NOTHING, Section, Shape, Table, compact, megabytes, percent, plural
 
 FRESH = 0.90
 """Density of an index built in key order: PostgreSQL's default fillfactor for B-trees."""
@@ -65,7 +65,7 @@ def density(summary: Summary) -> Section:
     section.sentence = _density_sentence(sweep, cases)
     if cases:
         rows = [
-            [str(place), case.label, summary.results.label(case.contender), f"{case.ratio:.3g}", f"{case.density:.3f}"]
+            [str(place), case.label, summary.results.label(case.contender), compact(case.ratio), f"{case.density:.3f}"]
             for place, case in enumerate(cases, 1)
         ]
         section.tables = [Table(["#", "case", "key", "D/C", "leaf density"], rows)]
@@ -117,10 +117,10 @@ def migration(summary: Summary) -> Section:
     drops = [(first.level - second.level, label) for label, (_, first, second) in zip(labels, pairs, strict=True)]
     drop, worst = max(drops)
     section.sentence = (
-        f"Of {len(pairs)} scenarios, {sum(each > NEAR for each, _ in drops)} lose more than two points of density; "
-        f"{worst} loses most, {drop * 100:.0f} points."
+        f"More than two points of density are lost in {sum(each > NEAR for each, _ in drops)} of {plural(len(pairs), 'scenario')}, "
+        f"most, {drop * 100:.0f} points, in this one: {worst}."
         if drop > NEAR
-        else f"None of the {len(pairs)} scenarios loses more than two points of density."
+        else f"Not one of {plural(len(pairs), 'scenario')} loses more than two points of density."
     )
     return section
 
@@ -142,7 +142,7 @@ def advice(before: float, after: float) -> str:
 
 def _size(summary: Summary, row: Row) -> str:
     size = summary.get("migration", "index_bytes", row.key.contender, row.key.params)
-    return megabytes(size.level) if size else "–"  # noqa: RUF001
+    return megabytes(size.level) if size else NOTHING
 
 
 def _density_sentence(sweep: dict[int, list[tuple[float, float]]], cases: Sequence[Case]) -> str:
@@ -153,8 +153,8 @@ def _density_sentence(sweep: dict[int, list[tuple[float, float]]], cases: Sequen
         _, last = points[-1]
         if lowest < last - NEAR:
             parts.append(
-                f"{name} keys are least dense at D/C {ratio:.3g}, {lowest:.2f}: less than at the largest disorder measured, "
-                f"{last:.2f} at {points[-1][0]:,.3g}"
+                f"{name} keys are least dense at D/C {compact(ratio)}, {lowest:.2f}: less than at the largest disorder measured, "
+                f"{last:.2f} at {compact(points[-1][0])}"
             )
         else:
             parts.append(f"{name} keys never fall below their density at the largest disorder measured, {last:.2f}")
@@ -180,10 +180,11 @@ def _draw_density(
         if theory.get(bits):
             axes.plot(*zip(*theory[bits], strict=True), color=colour, linewidth=1.2, label=f"{name}, predicted")
         if sweep.get(bits):
-            marker = "o" if bits == 64 else "D"
-            (line,) = axes.plot(
-                *zip(*sweep[bits], strict=True), color=colour, marker=marker, linestyle="none", label=f"{name}, measured"
+            shown = (
+                {"marker": "o", "markersize": 7, "markerfacecolor": "none"} if bits == 64 else {"marker": "D", "markersize": 4}
             )
+            points = zip(*sweep[bits], strict=True)
+            (line,) = axes.plot(*points, color=colour, linestyle="none", label=f"{name}, measured", **shown)
             tag(line, f"sweep/{bits}")
     _scale(axes, [x for points in (*sweep.values(), *theory.values()) for x, _ in points] + [case.ratio for case in cases])
     for place, case in enumerate(cases, 1):

@@ -120,7 +120,7 @@ def house_style() -> Iterator[None]:
 def figure(shape: Shape, height: float, narrow_height: float | None = None) -> Figure:
     """Return an empty figure as wide as the page, or as a phone; heights in inches."""
     narrow = shape is Shape.NARROW
-    size = (5.1, narrow_height or height) if narrow else (10.4, height)
+    size = (4.6, narrow_height or height) if narrow else (10.4, height)
     return Figure(figsize=size, layout="constrained", dpi=110)
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 from shardflake.bench.reporting.summary import Summary, told
-from shardflake.bench.reporting.words import Section, Table, metric_label, names, plural, significant
+from shardflake.bench.reporting.words import NOTHING, Section, Table, metric_label, names, plural, significant
 
 _CORRECTNESS = (("duplicates", "duplicates"), ("order_inversions", "order inversions"))
 _OFF = ("off", "false", "no", "0")
@@ -70,8 +70,8 @@ def correctness(summary: Summary) -> Section:
     rows = []
     for name in sorted(counted, key=summary.results.order):
         speed = summary.get("autocommit", "rows_per_second", name, params)
-        rate = f"{speed.level:,.0f}" + (f"\n{speed.ratio.text()}" if speed.ratio else "") if speed else "–"  # noqa: RUF001
-        cells = [f"{found[0]:,} of {found[1]:,}" if (found := counted[name].get(what)) else "–" for what in shown]  # noqa: RUF001
+        rate = f"{speed.level:,.0f}" + (f"\n{speed.ratio.text()}" if speed.ratio else "") if speed else NOTHING
+        cells = [f"{found[0]:,} of {found[1]:,}" if (found := counted[name].get(what)) else NOTHING for what in shown]
         rows.append([summary.results.label(name), *cells, rate])
     section.tables = [Table(headings, rows)]
     repeated = {name: all_["duplicates"] for name, all_ in counted.items() if all_["duplicates"][0]}
@@ -102,7 +102,7 @@ def unavailable(summary: Summary) -> Section:
     if not found:
         section.sentence = "Nothing that was asked for was out of reach."
         return section
-    rows = [[str(each["metric"]), str(each["reason"]), str(each.get("grant") or "–")] for each in found]  # noqa: RUF001
+    rows = [[str(each["metric"]), str(each["reason"]), str(each.get("grant") or NOTHING)] for each in found]
     section.tables = [Table(["metric", "reason", "what would give it"], rows)]
     section.sentence = f"{plural(len(rows), 'metric')} could not be had: no number above stands in for them."
     return section
@@ -115,9 +115,9 @@ def surroundings(summary: Summary) -> Section:
     commit = str(header.get("commit") or "none")[:12] + (", with changes not committed" if header.get("dirty") else "")
     options = server.get("build_options") or []
     facts = [
-        ["profile", str(header.get("profile", "–"))],  # noqa: RUF001
-        ["started", str(header.get("started", "–"))],  # noqa: RUF001
-        ["seed", str(header.get("seed", "–"))],  # noqa: RUF001
+        ["profile", str(header.get("profile", NOTHING))],
+        ["started", str(header.get("started", NOTHING))],
+        ["seed", str(header.get("seed", NOTHING))],
         ["commit", commit],
         ["samples", f"{summary.results.samples:,} in {plural(summary.blocks, 'block')}"],
         ["processor", f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores"],

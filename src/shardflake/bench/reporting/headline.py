@@ -9,6 +9,7 @@ from typing import Any
 from shardflake.bench.reporting.summary import Row, Summary, told
 from shardflake.bench.reporting.words import (
     METRICS,
+    NOTHING,
     Section,
     Table,
     metric_label,
@@ -157,7 +158,7 @@ def expectations(summary: Summary) -> Section:
     elif measured_count:
         open_ = sum(outcome.verdict == SAME for outcome in found)
         section.sentence = f"None of the {measured_count} measured ratios lies outside its expected range" + (
-            f"; for {open_} the interval reaches across a bound, so they stay open." if open_ else "."
+            f"; {open_} with an interval that reaches across a bound must stay open." if open_ else "."
         )
     else:
         section.missing, section.tables = "This run measured none of the ratios that have an expected range.", []
@@ -190,7 +191,7 @@ def _outcome(expected: Expected, summary: Summary) -> Outcome:
 
 def _cell(row: Row | None) -> str:
     if row is None:
-        return "–"  # noqa: RUF001
+        return NOTHING
     value = number(row.level, row.key.metric)
     return value if row.ratio is None else f"{value}\n{ratio_cell(row.ratio)}"
 
@@ -217,17 +218,21 @@ def _sentence(summary: Summary, columns: list[tuple[str, str, Any]]) -> str:
             _, mean, label = max(worse)
             parts.append(f"{label} in {_column(workload, metric)} ({mean:.2f})")
     ours = [
-        f"{row.ratio.text()} in {_column(workload, metric)}"
+        (_column(workload, metric), row.ratio)
         for workload, metric, params in columns
         if (row := summary.get(workload, metric, "shardflake", params)) and row.ratio
     ]
+    same = [what for what, ratio in ours if not ratio.claimed]
+    other = [f"{what} ({ratio.mean:.2f})" for what, ratio in ours if ratio.claimed]
     baseline = results.label(results.baseline)
     lead = (
         f"Furthest behind {baseline}, as a ratio to it: {names(parts)}."
         if parts
         else f"No key is told from {baseline} as worse in this run."
     )
-    return lead + (f" shardflake is at {names(ours)}." if ours else "")
+    if other:
+        lead += f" shardflake differs from it in {names(other)}."
+    return lead + (f" shardflake is not told from it in {names(same)}." if same else "")
 
 
 def _column(workload: str, metric: str) -> str:

@@ -32,6 +32,9 @@ class Metric:
     less: bool | None = True
 
 
+NOTHING = "–"  # noqa: RUF001
+"""Stands in a table where nothing was measured."""
+
 METRICS = {
     "index_bytes_per_row": Metric("index, bytes/row"),
     "heap_bytes_per_row": Metric("table, bytes/row"),
@@ -140,6 +143,11 @@ def ratio_cell(ratio: Ratio | None) -> str:
     if ratio.estimate is None:
         return f"~ ({ratio.mean:.2f} in one block)"
     return f"{ratio.text()} ({ratio.interval()})"
+
+
+def compact(value: float) -> str:
+    """Return a value with as few digits as tell it apart on a chart: 0.02, 1.5, 1,000."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def percent(share: float) -> str:
