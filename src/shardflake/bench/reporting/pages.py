@@ -29,7 +29,7 @@ from shardflake.bench.reporting.drawing import (
     style,
     tag,
 )
-from shardflake.bench.reporting.summary import Row, Summary, told
+from shardflake.bench.reporting.summary import Row, Summary
 from shardflake.bench.reporting.words import (
     WAL_PARTS,
     Section,
@@ -38,12 +38,14 @@ from shardflake.bench.reporting.words import (
     number,
     percent,
     significant,
+    told,
     workload_label,
 )
 from shardflake.bench.storage import Params, Record
 
 _PART_COLOURS = dict(zip(WAL_PARTS, (GREY, BLUE, RED, ORANGE, GREEN, PURPLE), strict=True))
 _MOST_PANELS = 12
+_FORMULA = "(1 − e^−x)/x"  # noqa: RUF001
 
 
 def wal(summary: Summary) -> Section:
@@ -92,9 +94,9 @@ def heatmap(summary: Summary) -> Section:
     least, most = ([name for name, value in spread.items() if value == end] for end in (low, high))
     section.sentence = (
         f"Within one slice of time, {names(most)} touched {percent(high)} of the index's key range, "
-        f"{names(least)} {percent(low)}: so much of the index has to be in memory, and is written in full after each checkpoint."
+        f"{names(least)} {percent(low)}: so much of it has to be in memory, and is written in full after a checkpoint."
         if low < high
-        else f"Every key touched {percent(low)} of its index's key range within one slice of time: this run shows no difference."
+        else f"Every key touched {percent(low)} of its key range within one slice of time: this run shows no difference."
     )
     if len(maps) > len(shown):
         section.notes = [
@@ -130,8 +132,8 @@ def fill(summary: Summary) -> Section:
         else f"The median leaf page of every key is filled to {percent(low)}: this run shows no difference."
     )
     section.notes = [
-        f"{workload_label(workload)}{', ' + told(params) if told(params) else ''}. A leaf built in key order is filled to 90 %: "
-        "fillfactor, not bloat."
+        f"{workload_label(workload)}{', ' + told(params) if told(params) else ''}. A leaf built in key order is filled to "
+        "90 %: fillfactor, not bloat."
     ]
     return section
 
@@ -162,7 +164,8 @@ def checkpoint(summary: Summary) -> Section:
     section.draw = lambda shape: _draw_checkpoint(summary, curves, images, shape)
     section.alt = (
         "Index page images in bytes of WAL per row against x, the inserts per leaf page between two checkpoints, "
-        f"on logarithmic axes, for {names(list(dict.fromkeys(summary.results.label(name) for name, _ in curves)))}, with the curve (1 − e^−x)/x."  # noqa: RUF001
+        f"on logarithmic axes, for {names(list(dict.fromkeys(summary.results.label(name) for name, _ in curves)))}, with the "
+        f"curve {_FORMULA}."
     )
     errors = [
         abs(value / (images[compression] * images_per_row(x)) - 1)
@@ -174,8 +177,8 @@ def checkpoint(summary: Summary) -> Section:
     size = ", ".join(f"{significant(bytes_)} bytes with wal_compression {name}" for name, bytes_ in images.items())
     section.sentence = (
         f"Between the ends of this sweep the images cost {significant(min(values))} to {significant(max(values))} bytes of WAL "
-        f"a row, so no single WAL ratio holds for every checkpoint interval; the largest distance from (1 − e^−x)/x, with images of {size} "  # noqa: RUF001
-        f"({how}), is {percent(max(errors))}."
+        f"a row, so no single WAL ratio holds for every checkpoint interval; the largest distance from {_FORMULA}, "
+        f"with images of {size} ({how}), is {percent(max(errors))}."
     )
     return section
 

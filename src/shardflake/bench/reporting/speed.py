@@ -13,7 +13,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocat
 
 from shardflake.bench.reporting import forest
 from shardflake.bench.reporting.drawing import MUTED, figure, legend_below, line_style, tag
-from shardflake.bench.reporting.summary import Row, Summary, told
+from shardflake.bench.reporting.summary import Row, Summary
 from shardflake.bench.reporting.words import (
     Section,
     Shape,
@@ -23,6 +23,7 @@ from shardflake.bench.reporting.words import (
     number,
     percent,
     significant,
+    told,
     workload_label,
 )
 from shardflake.bench.statistics import geometric_mean
@@ -183,7 +184,7 @@ def retention(summary: Summary) -> Section:
     baseline = summary.results.label(summary.results.baseline)
     if rounds:
         section.draw = lambda shape: _draw_rounds(summary, rounds[2], shape)
-        section.alt = f"Index size after each round of deleting the oldest rows, VACUUM and new inserts, for {_labels(summary, rounds[2])}."
+        section.alt = f"Index size after each round of deleting, VACUUM and new inserts, for {_labels(summary, rounds[2])}."
     elif panels:
         section.draw = lambda shape: forest.draw(summary, panels, shape)
         section.alt = f"Forest plots of time relative to {baseline}: {names([each.title for each in panels])}."
@@ -327,19 +328,18 @@ def _draw_rates(summary: Summary, lines: dict[str, Curve], reached: dict[str, fl
         tag(line, name)
     axes.set_ylim(bottom=0)
     marked = {min(reached, key=lambda name: reached[name])} if reached else set()
-    for name in marked | ({summary.results.baseline} & reached.keys()):
-        axes.axvline(reached[name], color=line_style(name)["color"], linewidth=1, linestyle=":")
+    for level, name in enumerate(sorted(marked | ({summary.results.baseline} & reached.keys()))):
+        colour = line_style(name)["color"]
+        axes.axvline(reached[name], color=colour, linewidth=1, linestyle=":")
         axes.annotate(
-            f"{summary.results.label(name)}: index = shared_buffers",
+            f"{summary.results.label(name)}'s index = shared_buffers",
             (reached[name], 1),
-            (-3, -3),
+            (0, 2 + 12 * level),
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
-            rotation=90,
-            ha="right",
-            va="top",
+            ha="left" if reached[name] < max(x for xs, _ in lines.values() for x in xs) / 2 else "right",
             fontsize=8.5,
-            color=line_style(name)["color"],
+            color=colour,
         )
     axes.xaxis.set_major_formatter(EngFormatter())
     axes.yaxis.set_major_formatter(EngFormatter())
