@@ -22,6 +22,7 @@ class Change:
     :param before: geometric mean in the first run.
     :param after: geometric mean in the second.
     :param estimate: after : before with its 95 % interval; None with fewer than two blocks in a run.
+    :param wide: the same with the interval that holds for everything compared at once (Bonferroni); claims rest on it.
     :param resolution: the wider A/A band of the two runs, as a factor of at least 1; None if a run has none.
     """
 
@@ -30,15 +31,16 @@ class Change:
     before: float
     after: float
     estimate: Estimate | None
+    wide: Estimate | None
     resolution: float | None
 
     @property
     def claimed(self) -> bool:
-        """Whether a change may be claimed: outside the A/A band of both runs, with an interval that leaves 1 out."""
-        if self.estimate is None or self.resolution is None:
+        """Whether a change may be claimed: outside the A/A band of both runs, with a wide interval that leaves 1 out."""
+        if self.wide is None or self.resolution is None:
             return False
-        outside = not 1 / self.resolution <= self.estimate.mean <= self.resolution
-        return outside and not self.estimate.low <= 1 <= self.estimate.high
+        outside = not 1 / self.resolution <= self.wide.mean <= self.resolution
+        return outside and not self.wide.low <= 1 <= self.wide.high
 
     @property
     def text(self) -> str:
@@ -72,9 +74,9 @@ def check_comparable(before: Results, after: Results, *, across_machines: bool =
 
 def changes(before: Results, after: Results) -> Iterator[Change]:
     """Yield what both runs measured, in the order of the first: geometric means, their ratio, and what may be said of it."""
-    for key in before.values:
-        if key not in after.values or key.contender == before.twin:
-            continue
+    shared = [key for key in before.values if key in after.values and key.contender != before.twin]
+    confidence = 1 - 0.05 / max(len(shared), 1)
+    for key in shared:
         first, second = _ratios(before, key), _ratios(after, key)
         relative = bool(first and second)
         if not relative:
@@ -83,7 +85,8 @@ def changes(before: Results, after: Results) -> Iterator[Change]:
             continue  # a count of 0 has no ratio
         bands = [band for run in (before, after) if (band := _band(run, key)) is not None]
         wider = max(bands) if len(bands) == 2 else None
-        yield Change(key, relative, geometric_mean(first), geometric_mean(second), change(first, second), wider)
+        means = geometric_mean(first), geometric_mean(second)
+        yield Change(key, relative, *means, change(first, second), change(first, second, confidence), wider)
 
 
 def _ratios(run: Results, key: Key) -> list[float]:

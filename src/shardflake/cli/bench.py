@@ -46,7 +46,8 @@ def compare(
 ) -> None:
     """Say what changed between two runs: ~ is what they cannot resolve. Exits 1 if something changed.
 
-    Values are ratios to the baseline within each block, where it was measured beside; those of the baseline are absolute.
+    Values with a times sign are ratios to the baseline within each block; the baseline's own are absolute. A change is claimed if it lies
+    outside the A/A band of both runs and its interval, widened for the number of comparisons, leaves 1 out.
     """
     from shardflake.bench.comparison import changes, check_comparable
     from shardflake.bench.storage import read
@@ -84,8 +85,7 @@ def _table(run: Results, found: Sequence[Change]) -> Table:
         case = told(each.key.params)
         workload = workload_label(each.key.workload) + (f", {case}" if case else "")
         interval = f"{each.estimate.low:.3f} to {each.estimate.high:.3f}" if each.estimate else "one block"
-        sign = "×" if each.relative else ""  # noqa: RUF001
-        levels = [sign + compact(value) for value in (each.before, each.after)]
+        levels = [f"×{value:.3f}" if each.relative else compact(value) for value in (each.before, each.after)]  # noqa: RUF001
         table.add_row(workload, run.label(each.key.contender), metric_label(each.key.metric), *levels, each.text, interval)
     return table
 
