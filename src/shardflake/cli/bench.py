@@ -46,8 +46,8 @@ def compare(
 ) -> None:
     """Say what changed between two runs: ~ is what they cannot resolve. Exits 1 if something changed.
 
-    Values with a times sign are ratios to the baseline within each block; the baseline's own are absolute. A change is claimed if it lies
-    outside the A/A band of both runs and its interval, widened for the number of comparisons, leaves 1 out.
+    Values with a times sign are ratios to the baseline within each block; the baseline's own are absolute. A change is
+    claimed if it lies outside the A/A band of both runs and its interval, widened for the number of comparisons, leaves 1 out.
     """
     from shardflake.bench.comparison import changes, check_comparable
     from shardflake.bench.storage import read

@@ -263,7 +263,7 @@ def _draw_heatmaps(summary: Summary, maps: Sequence[Record], shape: Shape) -> Fi
             norm=LogNorm(1, max(peak, 2)),
             rasterized=True,
         )
-        tag(axes.title, each.contender)
+        tag(axes, each.contender)
         axes.set_title(summary.results.label(each.contender), loc="left")
         axes.grid(visible=False)
         axes.set_ylim(0, 1)
@@ -274,6 +274,8 @@ def _draw_heatmaps(summary: Summary, maps: Sequence[Record], shape: Shape) -> Fi
     if mesh is not None:
         bar = chart.colorbar(mesh, ax=list(grid.flat), shrink=0.8 if lines == 1 else 0.5, aspect=30, pad=0.01)
         bar.set_label("pages touched")
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
         bar.solids.set_rasterized(True)  # type: ignore[union-attr]
     return chart
 
