@@ -69,7 +69,7 @@ def wal(summary: Summary) -> Section:
         f"{summary.results.label(row.key.contender)} {number(row.level, 'wal_bytes_per_row')}" for row in totals
     )
     section.sentence = _wal_sentence(summary, totals, parts)
-    section.notes = [f"Case: {told(params)}.", *_checkpoint_note(summary)]
+    section.notes = [f"Case: {told(params)}. The number at the end of a bar is all WAL measured.", *_checkpoint_note(summary)]
     return section
 
 
@@ -204,7 +204,7 @@ def _draw_wal(summary: Summary, totals: Sequence[Row], parts: dict[str, dict[str
         axes.annotate(number(total.level, "wal_bytes_per_row"), (end, height), (4, 0), textcoords="offset points", va="center")
     axes.set_yticks(heights, [summary.results.label(total.key.contender) for total in totals])
     axes.set_xlim(0, left.max() * 1.14)
-    axes.set_xlabel("bytes of WAL per row; at the bar's end, all WAL measured")
+    axes.set_xlabel("bytes of WAL per row")
     axes.grid(axis="y", visible=False)
     legend_below(chart, axes, shape, 6)
     return chart
