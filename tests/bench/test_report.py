@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -229,6 +230,28 @@ def test_one_block_gives_levels_and_claims_nothing(tmp_path: Path) -> None:
     section = sections(tmp_path)["headline"]
     assert "No key is told from bigserial" in section.sentence
     assert "in one block" in page.read_text()
+
+
+def some_of(everything: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
+    """Return a run from which contenders, kinds of records and single records are missing, and some values are 0."""
+    choice = random.Random(seed)
+    share = choice.choice([0.02, 0.1, 0.4, 0.9])
+    contenders = {*choice.sample(sorted(NAMES), choice.randint(1, 9)), "bigint", "uuid"}
+    kinds = {kind for kind in ("sample", "series", "histogram", "heatmap", "physics", "finding") if choice.random() < 0.8}
+    kept = [
+        each for each in everything[1:] if each["kind"] in kinds and each["contender"] in contenders and choice.random() < share
+    ]
+    return [everything[0], *(each | ({"value": 0} if "value" in each and choice.random() < 0.03 else {}) for each in kept)]
+
+
+@pytest.mark.parametrize("drawn_too", [False, True])
+def test_whatever_is_missing_the_rest_is_shown(tmp_path: Path, drawn_too: bool) -> None:
+    everything = list(records(blocks=2))
+    for seed in range(2) if drawn_too else range(2, 40):
+        directory = write(tmp_path, some_of(everything, seed))
+        assert all(bool(section.missing) != bool(section.sentence) for section in sections(directory).values())
+        if drawn_too:
+            reporting.write(directory)
 
 
 def test_warnings_stand_in_red_above_all(html: str, tmp_path: Path) -> None:

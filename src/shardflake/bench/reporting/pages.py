@@ -51,19 +51,20 @@ _FORMULA = "(1 − e^−x)/x"  # noqa: RUF001
 def wal(summary: Summary) -> Section:
     """Return the section of WAL per row, split by what wrote it."""
     section = Section("wal", "WAL per row, by what wrote it")
-    params = summary.main_case("bulk", "wal_bytes_per_row")
-    parts = {
-        part: {row.key.contender: row for row in summary.across("bulk", part, params)}
-        for part in WAL_PARTS
-        if params is not None
-    }
-    if params is None or not any(parts.values()):
+    params = summary.main_case("bulk", "wal_bytes_per_row") or ()
+    parts = {part: {row.key.contender: row for row in summary.across("bulk", part, params)} for part in WAL_PARTS}
+    totals = [
+        row
+        for row in summary.across("bulk", "wal_bytes_per_row", params)
+        if row.key.contender != summary.results.twin
+        and any(row.key.contender in rows and rows[row.key.contender].level > 0 for rows in parts.values())
+    ]
+    if not totals:
         section.missing = (
             "WAL was not attributed in this run: it takes PostgreSQL 16 or later, the extension pg_walinspect and the role "
             "pg_read_server_files or a grant on its functions."
         )
         return section
-    totals = [row for row in summary.across("bulk", "wal_bytes_per_row", params) if row.key.contender != summary.results.twin]
     section.draw = lambda shape: _draw_wal(summary, totals, parts, shape)
     section.alt = "Stacked bars of WAL bytes per row for each key: " + ", ".join(
         f"{summary.results.label(row.key.contender)} {number(row.level, 'wal_bytes_per_row')}" for row in totals
@@ -76,8 +77,11 @@ def wal(summary: Summary) -> Section:
 def heatmap(summary: Summary) -> Section:
     """Return the section of touched leaf pages over time, one panel for each key."""
     section = Section("heatmap", "Which leaf pages are touched, over time")
-    maps = sorted(summary.results.heatmaps, key=lambda each: summary.results.order(each.contender))
-    maps = [each for each in maps if each.contender != summary.results.twin and np.any(each.fields["counts"])]
+    groups: dict[tuple[str, Params], list[Record]] = defaultdict(list)
+    for each in sorted(summary.results.heatmaps, key=lambda each: summary.results.order(each.contender)):
+        if each.contender != summary.results.twin and np.any(each.fields["counts"]):
+            groups[each.workload, each.params].append(each)
+    maps = max(groups.values(), key=len, default=[])
     if not maps:
         section.missing = (
             "The run holds no map of touched pages: it is read from WAL, by pg_walinspect on PostgreSQL 16 or later."
