@@ -218,6 +218,10 @@ def _wal_sentence(summary: Summary, totals: Sequence[Row], parts: dict[str, dict
     results = summary.results
     told_apart = [row for row in totals if row.ratio and row.ratio.claimed]
     baseline = results.label(results.baseline)
+    if not told_apart and not any(row.ratio and row.ratio.estimate for row in totals):
+        return (
+            "WAL was taken apart in one block, which gives no interval: the bars are what it was there, and nothing is claimed."
+        )
     if not told_apart:
         return f"No key is told from {baseline} by the WAL that it writes."
     most = max(told_apart, key=lambda row: row.level)
