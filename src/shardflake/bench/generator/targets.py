@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardflake.bench.blocks import Estimate, Sample, by_block, estimate, ratio
-from shardflake.bench.contenders import AGAIN, BASELINE
+from shardflake.bench.generator.contenders import AGAIN, BASELINE
 
 CEILING = 1_024_000
 """Ids per second that the format has room for: 1,024 in every millisecond."""

@@ -12,9 +12,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from shardflake.bench.blocks import Estimate, Sample, by_block, estimate, ratio
-from shardflake.bench.contenders import AGAIN, BASELINE, CONTENDERS
-from shardflake.bench.load import SESSIONS, Sizes
-from shardflake.bench.targets import Outcome, outcomes, resolution, resolved
+from shardflake.bench.generator.contenders import AGAIN, BASELINE, CONTENDERS
+from shardflake.bench.generator.load import SESSIONS, Sizes
+from shardflake.bench.generator.targets import Outcome, outcomes, resolution, resolved
 
 COLUMNS = (
     ("bulk", "bulk", "rows_per_s", 2),
