@@ -17,12 +17,14 @@ from shardflake.cli.output import hide_passwords, stderr
 from shardflake.errors import (
     ConnectionFailedError,
     InvalidIdError,
+    ResultsError,
     ShardflakeError,
     UnsupportedServerError,
 )
 
 _EXIT_CODES: tuple[tuple[type[ShardflakeError], int], ...] = (
     (InvalidIdError, 2),
+    (ResultsError, 2),
     (ConnectionFailedError, 3),
     (UnsupportedServerError, 4),
     (ShardflakeError, 1),

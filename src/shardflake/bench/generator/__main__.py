@@ -21,8 +21,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from shardflake.bench import instagram
 from shardflake.bench.blocks import Sample, plan
-from shardflake.bench.generator.contenders import CONTENDERS
 from shardflake.bench.environment import describe
+from shardflake.bench.generator.contenders import CONTENDERS
 from shardflake.bench.generator.load import WORKLOADS, Sizes, Stage
 from shardflake.bench.generator.probes import PROBES, has_command_line, install_time
 from shardflake.bench.generator.report import markdown, render

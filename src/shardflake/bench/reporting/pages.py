@@ -1,0 +1,352 @@
+"""Charts of what a key does to index pages: WAL by cause, touched pages, fill, page images after checkpoints."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from shardflake.bench.reporting.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PANEL,
+    PURPLE,
+    RED,
+    SKY,
+    figure,
+    legend_below,
+    line_style,
+    style,
+    tag,
+)
+from shardflake.bench.reporting.summary import Row, Summary, told
+from shardflake.bench.reporting.words import (
+    WAL_PARTS,
+    Section,
+    Shape,
+    names,
+    number,
+    percent,
+    significant,
+    workload_label,
+)
+from shardflake.bench.storage import Params, Record
+
+_PART_COLOURS = dict(zip(WAL_PARTS, (GREY, BLUE, RED, ORANGE, GREEN, PURPLE), strict=True))
+_MOST_PANELS = 12
+
+
+def wal(summary: Summary) -> Section:
+    """Return the section of WAL per row, split by what wrote it."""
+    section = Section("wal", "WAL per row, by what wrote it")
+    params = summary.main_case("bulk", "wal_bytes_per_row")
+    parts = {
+        part: {row.key.contender: row for row in summary.across("bulk", part, params)}
+        for part in WAL_PARTS
+        if params is not None
+    }
+    if params is None or not any(parts.values()):
+        section.missing = (
+            "WAL was not attributed in this run: it takes PostgreSQL 16 or later, the extension pg_walinspect and the role "
+            "pg_read_server_files or a grant on its functions."
+        )
+        return section
+    totals = [row for row in summary.across("bulk", "wal_bytes_per_row", params) if row.key.contender != summary.results.twin]
+    section.draw = lambda shape: _draw_wal(summary, totals, parts, shape)
+    section.alt = "Stacked bars of WAL bytes per row for each key: " + ", ".join(
+        f"{summary.results.label(row.key.contender)} {number(row.level, 'wal_bytes_per_row')}" for row in totals
+    )
+    section.sentence = _wal_sentence(summary, totals, parts)
+    section.notes = [f"Case: {told(params)}.", *_checkpoint_note(summary)]
+    return section
+
+
+def heatmap(summary: Summary) -> Section:
+    """Return the section of touched leaf pages over time, one panel for each key."""
+    section = Section("heatmap", "Which leaf pages are touched, over time")
+    maps = sorted(summary.results.heatmaps, key=lambda each: summary.results.order(each.contender))
+    maps = [each for each in maps if each.contender != summary.results.twin and np.any(each.fields["counts"])]
+    if not maps:
+        section.missing = (
+            "The run holds no map of touched pages: it is read from WAL, by pg_walinspect on PostgreSQL 16 or later."
+        )
+        return section
+    shown = maps[:_MOST_PANELS]
+    section.draw = lambda shape: _draw_heatmaps(summary, shown, shape)
+    section.alt = (
+        "Heatmaps, time to the right, position in key order upwards, brighter where more leaf pages were touched, for "
+        f"{names([summary.results.label(each.contender) for each in shown])}."
+    )
+    spread = {summary.results.label(each.contender): _touched(each) for each in shown}
+    low, high = min(spread.values()), max(spread.values())
+    least, most = ([name for name, value in spread.items() if value == end] for end in (low, high))
+    section.sentence = (
+        f"Within one slice of time, {names(most)} touched {percent(high)} of the index's key range, "
+        f"{names(least)} {percent(low)}: so much of the index has to be in memory, and is written in full after each checkpoint."
+        if low < high
+        else f"Every key touched {percent(low)} of its index's key range within one slice of time: this run shows no difference."
+    )
+    if len(maps) > len(shown):
+        section.notes = [
+            f"Left out for space: {names([summary.results.label(each.contender) for each in maps[_MOST_PANELS:]])}."
+        ]
+    return section
+
+
+def fill(summary: Summary) -> Section:
+    """Return the section of histograms of how full leaf pages are."""
+    section = Section("fill", "How full leaf pages are")
+    groups: dict[tuple[str, Params], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    for each in summary.results.histograms:
+        if each.fields["name"] == "leaf_fill" and each.contender != summary.results.twin and sum(each.fields["counts"]):
+            groups[each.workload, each.params][each.contender].append(each)
+    if not groups:
+        section.missing = "No histogram of leaf pages: it takes the extension pageinspect and PostgreSQL 16 or later."
+        return section
+    (workload, params), chosen = max(groups.items(), key=lambda group: len(group[1]))
+    shares = {name: _shares(chosen[name]) for name in sorted(chosen, key=summary.results.order)}
+    section.draw = lambda shape: _draw_fill(summary, shares, shape)
+    medians = {summary.results.label(name): _median(*share) for name, share in shares.items()}
+    section.alt = "Histograms of the fraction of each leaf page in use; medians: " + ", ".join(
+        f"{label} {percent(value)}" for label, value in medians.items()
+    )
+    low, high = min(medians.values()), max(medians.values())
+    emptiest = [label for label, value in medians.items() if value == low]
+    fullest = [label for label, value in medians.items() if value == high]
+    section.sentence = (
+        f"Half of the leaf pages of {names(fullest)} are filled to {percent(high)} or more, "
+        f"half of those of {names(emptiest)} to {percent(low)} or less."
+        if low < high
+        else f"The median leaf page of every key is filled to {percent(low)}: this run shows no difference."
+    )
+    section.notes = [
+        f"{workload_label(workload)}{', ' + told(params) if told(params) else ''}. A leaf built in key order is filled to 90 %: "
+        "fillfactor, not bloat."
+    ]
+    return section
+
+
+def checkpoint(summary: Summary) -> Section:
+    """Return the section of full-page images against inserts per leaf page and checkpoint, with the theory."""
+    section = Section("checkpoint", "Page images after checkpoints")
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for params in summary.cases("checkpoint", "wal_index_fpi"):
+        named = dict(params)
+        for row in summary.across("checkpoint", "wal_index_fpi", params):
+            if row.key.contender != summary.results.twin and named.get("x", 0) > 0 and row.level > 0:
+                curves[row.key.contender, str(named.get("wal_compression", "off"))].append((named["x"], row.level))
+    curves = {key: sorted(points) for key, points in sorted(curves.items(), key=lambda item: summary.results.order(item[0][0]))}
+    if not curves:
+        section.missing = "No workload with checkpoints at a fixed rate was run, or WAL was not attributed."
+        return section
+    predicted = {
+        str(dict(each.params).get("wal_compression", "off")): float(each.fields["predicted"])
+        for each in summary.results.physics
+        if each.fields.get("quantity") == "fpi_bytes"
+    }
+    images = {
+        compression: predicted.get(compression)
+        or _fitted([point for (_, other), points in curves.items() if other == compression for point in points])
+        for _, compression in curves
+    }
+    section.draw = lambda shape: _draw_checkpoint(summary, curves, images, shape)
+    section.alt = (
+        "Index page images in bytes of WAL per row against x, the inserts per leaf page between two checkpoints, "
+        f"on logarithmic axes, for {names(list(dict.fromkeys(summary.results.label(name) for name, _ in curves)))}, with the curve (1 − e^−x)/x."  # noqa: RUF001
+    )
+    errors = [
+        abs(value / (images[compression] * images_per_row(x)) - 1)
+        for (_, compression), points in curves.items()
+        for x, value in points
+    ]
+    values = [value for points in curves.values() for _, value in points]
+    how = "predicted" if predicted else "fitted to these points"
+    size = ", ".join(f"{significant(bytes_)} bytes with wal_compression {name}" for name, bytes_ in images.items())
+    section.sentence = (
+        f"Between the ends of this sweep the images cost {significant(min(values))} to {significant(max(values))} bytes of WAL "
+        f"a row, so no single WAL ratio holds for every checkpoint interval; the largest distance from (1 − e^−x)/x, with images of {size} "  # noqa: RUF001
+        f"({how}), is {percent(max(errors))}."
+    )
+    return section
+
+
+def images_per_row(x: float) -> float:
+    """Return the full-page images that a row causes with x inserts per leaf page and checkpoint, at random places."""
+    return -math.expm1(-x) / x
+
+
+def _draw_wal(summary: Summary, totals: Sequence[Row], parts: dict[str, dict[str, Row]], shape: Shape) -> Figure:
+    chart = figure(shape, 0.34 * len(totals) + 1.3)
+    axes = chart.subplots()
+    heights = list(range(len(totals)))[::-1]
+    left = np.zeros(len(totals))
+    for part, label in WAL_PARTS.items():
+        widths = np.array([row.level if (row := parts[part].get(total.key.contender)) else 0.0 for total in totals])
+        if widths.any():
+            bars = axes.barh(heights, widths, left=left, height=0.68, color=_PART_COLOURS[part], label=label)
+            for bar, total in zip(bars, totals, strict=True):
+                tag(bar, f"{total.key.contender}/{part}")
+            left += widths
+    for height, total, end in zip(heights, totals, left, strict=True):
+        axes.annotate(number(total.level, "wal_bytes_per_row"), (end, height), (4, 0), textcoords="offset points", va="center")
+    axes.set_yticks(heights, [summary.results.label(total.key.contender) for total in totals])
+    axes.set_xlim(0, left.max() * 1.14)
+    axes.set_xlabel("bytes of WAL per row; at the bar's end, all WAL measured")
+    axes.grid(axis="y", visible=False)
+    legend_below(chart, axes, shape, 6)
+    return chart
+
+
+def _wal_sentence(summary: Summary, totals: Sequence[Row], parts: dict[str, dict[str, Row]]) -> str:
+    results = summary.results
+    told_apart = [row for row in totals if row.ratio and row.ratio.claimed]
+    baseline = results.label(results.baseline)
+    if not told_apart:
+        return f"No key is told from {baseline} by the WAL that it writes."
+    most = max(told_apart, key=lambda row: row.level)
+    gaps = {
+        WAL_PARTS[part]: rows[most.key.contender].level - rows[results.baseline].level
+        for part, rows in parts.items()
+        if most.key.contender in rows and results.baseline in rows
+    }
+    ratio = most.ratio.mean if most.ratio else 1
+    sentence = f"Of the keys told from {baseline}, {results.label(most.key.contender)} writes most: {ratio:.2f} times its WAL"
+    if gaps and max(gaps.values()) > 0:
+        cause = max(gaps, key=lambda part: gaps[part])
+        sentence += f"; the largest part of the difference, {significant(gaps[cause])} bytes a row, is {cause}"
+    return sentence + "."
+
+
+def _checkpoint_note(summary: Summary) -> list[str]:
+    if not summary.cases("checkpoint", "wal_index_fpi"):
+        return ["Page images depend on the time between checkpoints: no single WAL ratio is true."]
+    return ["Page images depend on the time between checkpoints: see the curve below before quoting a ratio."]
+
+
+def _touched(each: Record) -> float:
+    """Return the share of the index's key range that a slice of time touches, in the median of the slices that touch any."""
+    counts = np.asarray(each.fields["counts"], dtype=float) > 0
+    heights = np.diff(np.asarray(each.fields["y_edges"], dtype=float))
+    busy = counts.any(axis=0)
+    shares = (counts[:, busy] * heights[:, None]).sum(axis=0) / heights.sum()
+    return float(np.median(shares))
+
+
+def _draw_heatmaps(summary: Summary, maps: Sequence[Record], shape: Shape) -> Figure:
+    columns = min(4 if shape is Shape.WIDE else 2, len(maps))
+    lines = -(-len(maps) // columns)
+    chart = figure(shape, 2.1 * lines + 0.5, 1.9 * lines + 0.5)
+    grid = np.asarray(chart.subplots(lines, columns, squeeze=False, sharex=True, sharey=True))
+    peak = max(float(np.max(each.fields["counts"])) for each in maps)
+    mesh = None
+    for axes, each in zip(grid.flat, maps, strict=False):
+        counts = np.ma.masked_less_equal(np.asarray(each.fields["counts"], dtype=float), 0)
+        axes.set_facecolor(PANEL)
+        mesh = axes.pcolormesh(
+            each.fields["x_edges"],
+            each.fields["y_edges"],
+            counts,
+            cmap=colormaps["cividis"],
+            norm=LogNorm(1, max(peak, 2)),
+            rasterized=True,
+        )
+        tag(axes.title, each.contender)
+        axes.set_title(summary.results.label(each.contender), loc="left")
+        axes.grid(visible=False)
+        axes.set_ylim(0, 1)
+    for axes in grid.flat[len(maps) :]:
+        axes.set_axis_off()
+    chart.supxlabel("seconds", fontsize=9.5)
+    chart.supylabel("position in key order", fontsize=9.5)
+    if mesh is not None:
+        bar = chart.colorbar(mesh, ax=list(grid.flat), shrink=0.8 if lines == 1 else 0.5, aspect=30, pad=0.01)
+        bar.set_label("pages touched")
+        bar.solids.set_rasterized(True)  # type: ignore[union-attr]
+    return chart
+
+
+def _shares(histograms: Sequence[Record]) -> tuple[list[float], list[float]]:
+    """Return the edges, and the share of pages between them over all blocks."""
+    edges = list(histograms[0].fields["edges"])
+    alike = [np.asarray(each.fields["counts"], dtype=float) for each in histograms if list(each.fields["edges"]) == edges]
+    total = np.sum(alike, axis=0)
+    return edges, list(total / total.sum())
+
+
+def _median(edges: Sequence[float], shares: Sequence[float]) -> float:
+    """Return the middle of the bin that holds the median page."""
+    position = int(np.searchsorted(np.cumsum(shares), 0.5))
+    return (edges[position] + edges[position + 1]) / 2
+
+
+def _draw_fill(summary: Summary, shares: dict[str, tuple[list[float], list[float]]], shape: Shape) -> Figure:
+    columns = min(4 if shape is Shape.WIDE else 2, len(shares))
+    lines = -(-len(shares) // columns)
+    chart = figure(shape, 1.6 * lines + 0.5)
+    grid = np.asarray(chart.subplots(lines, columns, squeeze=False, sharex=True, sharey=True))
+    for axes, (name, (edges, share)) in zip(grid.flat, shares.items(), strict=False):
+        steps = axes.stairs(np.array(share) * 100, edges, fill=True, color=style(name).colour)
+        tag(steps, name)
+        axes.axvline(0.9, color=INK, linewidth=0.8, linestyle=":")
+        axes.set_title(summary.results.label(name), loc="left")
+        axes.set_xlim(0, 1)
+        axes.set_xticks([0, 0.5, 1], ["0", "50 %", "100 %"])
+    for axes in grid.flat[len(shares) :]:
+        axes.set_axis_off()
+    chart.supxlabel("fraction of the page in use; dotted: fillfactor 90", fontsize=9.5)
+    chart.supylabel("% of leaf pages", fontsize=9.5)
+    return chart
+
+
+def _fitted(points: Sequence[tuple[float, float]]) -> float:
+    """Return the image size, bytes, that leaves the smallest relative distance from the theory: a geometric mean."""
+    return math.exp(sum(math.log(value / images_per_row(x)) for x, value in points) / len(points))
+
+
+def _draw_checkpoint(
+    summary: Summary,
+    curves: dict[tuple[str, str], list[tuple[float, float]]],
+    images: dict[str, float],
+    shape: Shape,
+) -> Figure:
+    chart = figure(shape, 4.2, 4.6)
+    axes: Axes = chart.subplots()
+    ends = [x for points in curves.values() for x, _ in points]
+    steps = np.geomspace(min(ends) * 0.8, max(ends) * 1.25, 80)
+    dashes = ("-", "--", "-.", ":")
+    for (compression, size), dash in zip(images.items(), dashes * len(images), strict=False):
+        axes.plot(
+            steps,
+            [size * images_per_row(float(x)) for x in steps],
+            color=SKY,
+            linestyle=dash,
+            linewidth=1.2,
+            label=f"theory, compression {compression}",
+        )
+    compressions = list(images)
+    for (name, compression), points in curves.items():
+        drawn = line_style(name) | {"linestyle": "none"}
+        if compressions.index(compression):
+            drawn["markerfacecolor"] = "none"
+        (line,) = axes.plot(*zip(*points, strict=True), **drawn, label=f"{summary.results.label(name)}, {compression}")
+        tag(line, f"{name}/{compression}")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("x: inserts per leaf page between two checkpoints")
+    axes.set_ylabel("page images, bytes/row")
+    legend_below(chart, axes, shape, 4)
+    return chart
