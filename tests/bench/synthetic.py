@@ -149,9 +149,9 @@ def _sessions(block: int, contender: tuple[Any, ...], drift: float, vary: Callab
         slower: float = 2.5 if query == "scan" and name in ("uuidv4", "uuid-text") else 1
         params = {"query": query, "memory": "cached"}
         yield sample("reads", name, block, params, "read_us", vary(base * slower, 0.03), "us")
-    for phase, base in (("delete", 0.4), ("vacuum", 0.3), ("insert", 0.5)):
+    for phase, usual in (("delete", 0.4), ("vacuum", 0.3), ("insert", 0.5)):
         longer = 9 if phase != "insert" and name in ("uuidv4", "uuid-text") else 1
-        yield sample("retention", name, block, {"phase": phase}, "seconds", vary(base * longer), "s")
+        yield sample("retention", name, block, {"phase": phase}, "seconds", vary(usual * longer), "s")
     place = {"workload": "retention", "contender": name, "block": block, "params": {}}
     sizes = [size * 1e6 * (1 + (0.02 * step if name == "uuidv4" else 0)) for step in range(8)]
     yield {

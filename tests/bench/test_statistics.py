@@ -17,6 +17,11 @@ def test_quantiles_of_student(degrees: int, quantile: float) -> None:
     assert student_t(degrees) == pytest.approx(quantile, rel=1e-5)
 
 
+@pytest.mark.parametrize(("degrees", "confidence", "quantile"), [(2, 0.99, 9.92484), (9, 0.999, 4.78091), (18, 0.9, 1.73406)])
+def test_quantiles_of_student_at_other_levels(degrees: int, confidence: float, quantile: float) -> None:
+    assert student_t(degrees, confidence) == pytest.approx(quantile, rel=1e-5)
+
+
 def test_estimate_with_an_outlier() -> None:
     # Base-2 logarithms 0 0 0 0 4: mean 0.8, variance (4 * 0.64 + 10.24) / 4 = 3.2, standard error sqrt(3.2 / 5) = 0.8.
     found = estimate([1, 1, 1, 1, 16])

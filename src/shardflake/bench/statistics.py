@@ -117,11 +117,12 @@ def resolution(twin: Mapping[int, float], below: Mapping[int, float]) -> float |
     return estimate(ratios).resolution if len(ratios) > 1 else None
 
 
-def change(before: Sequence[float], after: Sequence[float]) -> Estimate | None:
-    """Return after : before for two runs, whose blocks do not correspond, with Welch's 95 % interval of the logarithms.
+def change(before: Sequence[float], after: Sequence[float], confidence: float = 0.95) -> Estimate | None:
+    """Return after : before for two runs, whose blocks do not correspond, with Welch's interval of the logarithms.
 
     The Welch-Satterthwaite degrees of freedom are rounded down, which widens the interval.
 
+    :param confidence: of the interval, below 1.
     :returns: None if a run has fewer than two values, or one that is not positive.
     """
     if min(len(before), len(after)) < 2 or min(*before, *after) <= 0:
@@ -133,20 +134,23 @@ def change(before: Sequence[float], after: Sequence[float]) -> Estimate | None:
     if first + second < 1e-24:  # counts that never vary, but for the rounding of logarithms
         return Estimate(ratio, ratio, ratio, blocks)
     degrees = (first + second) ** 2 / (first**2 / (len(before) - 1) + second**2 / (len(after) - 1))
-    margin = student_t(max(1, math.floor(degrees))) * math.sqrt(first + second)
+    margin = student_t(max(1, math.floor(degrees)), confidence) * math.sqrt(first + second)
     difference = mean_after - mean_before
     return Estimate(ratio, math.exp(difference - margin), math.exp(difference + margin), blocks)
 
 
-def student_t(degrees: int) -> float:
-    """Return the 97.5 % quantile of Student's distribution with a whole number of degrees of freedom.
+def student_t(degrees: int, confidence: float = 0.95) -> float:
+    """Return the t that Student's distribution stays within, on both sides of 0, with a probability.
+
+    :param degrees: of freedom, 1 or more.
+    :param confidence: the probability, below 1; 0.95 gives the 97.5 % quantile.
 
     Bisects on the angle whose tangent is t / √degrees, for which the distribution is a finite sum.
     """
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         angle = (low + high) / 2
-        low, high = (angle, high) if _within(angle, degrees) < 0.95 else (low, angle)
+        low, high = (angle, high) if _within(angle, degrees) < confidence else (low, angle)
     return math.tan(high) * math.sqrt(degrees)
 
 

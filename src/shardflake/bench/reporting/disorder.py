@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -117,8 +118,8 @@ def migration(summary: Summary) -> Section:
     drops = [(first.level - second.level, label) for label, (_, first, second) in zip(labels, pairs, strict=True)]
     drop, worst = max(drops)
     section.sentence = (
-        f"More than two points of density are lost in {sum(each > NEAR for each, _ in drops)} of {plural(len(pairs), 'scenario')}, "
-        f"most, {drop * 100:.0f} points, in this one: {worst}."
+        f"More than two points of density are lost in {sum(each > NEAR for each, _ in drops)} of "
+        f"{plural(len(pairs), 'scenario')}, most, {drop * 100:.0f} points, in this one: {worst}."
         if drop > NEAR
         else f"Not one of {plural(len(pairs), 'scenario')} loses more than two points of density."
     )
@@ -153,8 +154,8 @@ def _density_sentence(sweep: dict[int, list[tuple[float, float]]], cases: Sequen
         _, last = points[-1]
         if lowest < last - NEAR:
             parts.append(
-                f"{name} keys are least dense at D/C {compact(ratio)}, {lowest:.2f}: less than at the largest disorder measured, "
-                f"{last:.2f} at {compact(points[-1][0])}"
+                f"{name} keys are least dense at D/C {compact(ratio)}, {lowest:.2f}: less than at the largest disorder "
+                f"measured, {last:.2f} at {compact(points[-1][0])}"
             )
         else:
             parts.append(f"{name} keys never fall below their density at the largest disorder measured, {last:.2f}")
@@ -180,7 +181,7 @@ def _draw_density(
         if theory.get(bits):
             axes.plot(*zip(*theory[bits], strict=True), color=colour, linewidth=1.2, label=f"{name}, predicted")
         if sweep.get(bits):
-            shown = (
+            shown: dict[str, Any] = (
                 {"marker": "o", "markersize": 7, "markerfacecolor": "none"} if bits == 64 else {"marker": "D", "markersize": 4}
             )
             points = zip(*sweep[bits], strict=True)

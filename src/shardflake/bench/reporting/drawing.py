@@ -93,6 +93,8 @@ def house_style() -> Iterator[None]:
     """Draw in the style of the report."""
     settings = {
         "svg.fonttype": "none",  # text stays text: it can be read out, searched, and set in the page's own font
+        "svg.hashsalt": "shardflake",  # the same results give the same file
+        "text.parse_math": False,  # labels come from the results: a dollar sign in them is one
         "font.size": 9.5,
         "axes.titlesize": 10,
         "axes.labelsize": 9.5,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from shardflake.bench.reporting.summary import Summary, told
-from shardflake.bench.reporting.words import NOTHING, Section, Table, metric_label, names, plural, significant
+from shardflake.bench.reporting.summary import Summary
+from shardflake.bench.reporting.words import NOTHING, Section, Table, metric_label, names, plural, significant, told
 
 _CORRECTNESS = (("duplicates", "duplicates"), ("order_inversions", "order inversions"))
 _OFF = ("off", "false", "no", "0")

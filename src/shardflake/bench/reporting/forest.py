@@ -123,14 +123,14 @@ def _limit(axes: Axes, each: Panel) -> None:
     """Choose an x axis that shows the means, and as much of wide intervals as leaves the means apart."""
     means = [row.ratio.mean for row in each.rows if row.ratio]
     low, high = min(*means, 1), max(*means, 1)
-    span = max(high / low, 1.02) ** 0.35
+    span = max((high / low) ** 1.05, 1.25)
     ends = [
         end
         for row in each.rows
         if row.ratio and row.ratio.estimate
         for end in (row.ratio.estimate.low, row.ratio.estimate.high)
     ]
-    low, high = max(min([low, *ends]), low / span**3), min(max([high, *ends]), high * span**3)
+    low, high = max(min([low, *ends]), low / span), min(max([high, *ends]), high * span)
     margin = max(high / low, 1.01) ** 0.06
     low, high = low / margin, high * margin
     axes.set_xlim(low, high)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from shardflake.bench.reporting.summary import Row, Summary, told
+from shardflake.bench.reporting.summary import Row, Summary
 from shardflake.bench.reporting.words import (
     METRICS,
     NOTHING,
@@ -17,6 +17,7 @@ from shardflake.bench.reporting.words import (
     number,
     plural,
     ratio_cell,
+    told,
     workload_label,
 )
 from shardflake.bench.statistics import SAME

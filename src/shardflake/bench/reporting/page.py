@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from shardflake.bench.reporting import disorder, drawing, evidence, forest, headline, pages, speed
+from shardflake.bench.reporting import disorder, drawing, evidence, forest, headline, pages, speed, upkeep
 from shardflake.bench.reporting.summary import Row, Summary
 from shardflake.bench.reporting.words import Section, Shape, Table, plural
 from shardflake.bench.statistics import SAME
@@ -30,8 +30,8 @@ SECTIONS: tuple[Callable[[Summary], Section], ...] = (
     pages.heatmap,
     pages.fill,
     disorder.migration,
-    speed.retention,
-    speed.reads,
+    upkeep.retention,
+    upkeep.reads,
     pages.checkpoint,
     evidence.physics,
     evidence.correctness,

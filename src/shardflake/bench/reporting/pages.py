@@ -29,7 +29,7 @@ from shardflake.bench.reporting.drawing import (
     style,
     tag,
 )
-from shardflake.bench.reporting.summary import Row, Summary, told
+from shardflake.bench.reporting.summary import Row, Summary
 from shardflake.bench.reporting.words import (
     WAL_PARTS,
     Section,
@@ -38,44 +38,50 @@ from shardflake.bench.reporting.words import (
     number,
     percent,
     significant,
+    told,
     workload_label,
 )
 from shardflake.bench.storage import Params, Record
 
 _PART_COLOURS = dict(zip(WAL_PARTS, (GREY, BLUE, RED, ORANGE, GREEN, PURPLE), strict=True))
 _MOST_PANELS = 12
+_FORMULA = "(1 − e^−x)/x"  # noqa: RUF001
 
 
 def wal(summary: Summary) -> Section:
     """Return the section of WAL per row, split by what wrote it."""
     section = Section("wal", "WAL per row, by what wrote it")
-    params = summary.main_case("bulk", "wal_bytes_per_row")
-    parts = {
-        part: {row.key.contender: row for row in summary.across("bulk", part, params)}
-        for part in WAL_PARTS
-        if params is not None
-    }
-    if params is None or not any(parts.values()):
+    params = summary.main_case("bulk", "wal_bytes_per_row") or ()
+    parts = {part: {row.key.contender: row for row in summary.across("bulk", part, params)} for part in WAL_PARTS}
+    totals = [
+        row
+        for row in summary.across("bulk", "wal_bytes_per_row", params)
+        if row.key.contender != summary.results.twin
+        and any(row.key.contender in rows and rows[row.key.contender].level > 0 for rows in parts.values())
+    ]
+    if not totals:
         section.missing = (
             "WAL was not attributed in this run: it takes PostgreSQL 16 or later, the extension pg_walinspect and the role "
             "pg_read_server_files or a grant on its functions."
         )
         return section
-    totals = [row for row in summary.across("bulk", "wal_bytes_per_row", params) if row.key.contender != summary.results.twin]
     section.draw = lambda shape: _draw_wal(summary, totals, parts, shape)
     section.alt = "Stacked bars of WAL bytes per row for each key: " + ", ".join(
         f"{summary.results.label(row.key.contender)} {number(row.level, 'wal_bytes_per_row')}" for row in totals
     )
     section.sentence = _wal_sentence(summary, totals, parts)
-    section.notes = [f"Case: {told(params)}.", *_checkpoint_note(summary)]
+    section.notes = [f"Case: {told(params)}. The number at the end of a bar is all WAL measured.", *_checkpoint_note(summary)]
     return section
 
 
 def heatmap(summary: Summary) -> Section:
     """Return the section of touched leaf pages over time, one panel for each key."""
     section = Section("heatmap", "Which leaf pages are touched, over time")
-    maps = sorted(summary.results.heatmaps, key=lambda each: summary.results.order(each.contender))
-    maps = [each for each in maps if each.contender != summary.results.twin and np.any(each.fields["counts"])]
+    groups: dict[tuple[str, Params], list[Record]] = defaultdict(list)
+    for each in sorted(summary.results.heatmaps, key=lambda each: summary.results.order(each.contender)):
+        if each.contender != summary.results.twin and np.any(each.fields["counts"]):
+            groups[each.workload, each.params].append(each)
+    maps = max(groups.values(), key=len, default=[])
     if not maps:
         section.missing = (
             "The run holds no map of touched pages: it is read from WAL, by pg_walinspect on PostgreSQL 16 or later."
@@ -92,9 +98,9 @@ def heatmap(summary: Summary) -> Section:
     least, most = ([name for name, value in spread.items() if value == end] for end in (low, high))
     section.sentence = (
         f"Within one slice of time, {names(most)} touched {percent(high)} of the index's key range, "
-        f"{names(least)} {percent(low)}: so much of the index has to be in memory, and is written in full after each checkpoint."
+        f"{names(least)} {percent(low)}: so much of it has to be in memory, and is written in full after a checkpoint."
         if low < high
-        else f"Every key touched {percent(low)} of its index's key range within one slice of time: this run shows no difference."
+        else f"Every key touched {percent(low)} of its key range within one slice of time: this run shows no difference."
     )
     if len(maps) > len(shown):
         section.notes = [
@@ -130,8 +136,8 @@ def fill(summary: Summary) -> Section:
         else f"The median leaf page of every key is filled to {percent(low)}: this run shows no difference."
     )
     section.notes = [
-        f"{workload_label(workload)}{', ' + told(params) if told(params) else ''}. A leaf built in key order is filled to 90 %: "
-        "fillfactor, not bloat."
+        f"{workload_label(workload)}{', ' + told(params) if told(params) else ''}. A leaf built in key order is filled to "
+        "90 %: fillfactor, not bloat."
     ]
     return section
 
@@ -162,7 +168,8 @@ def checkpoint(summary: Summary) -> Section:
     section.draw = lambda shape: _draw_checkpoint(summary, curves, images, shape)
     section.alt = (
         "Index page images in bytes of WAL per row against x, the inserts per leaf page between two checkpoints, "
-        f"on logarithmic axes, for {names(list(dict.fromkeys(summary.results.label(name) for name, _ in curves)))}, with the curve (1 − e^−x)/x."  # noqa: RUF001
+        f"on logarithmic axes, for {names(list(dict.fromkeys(summary.results.label(name) for name, _ in curves)))}, with the "
+        f"curve {_FORMULA}."
     )
     errors = [
         abs(value / (images[compression] * images_per_row(x)) - 1)
@@ -174,8 +181,8 @@ def checkpoint(summary: Summary) -> Section:
     size = ", ".join(f"{significant(bytes_)} bytes with wal_compression {name}" for name, bytes_ in images.items())
     section.sentence = (
         f"Between the ends of this sweep the images cost {significant(min(values))} to {significant(max(values))} bytes of WAL "
-        f"a row, so no single WAL ratio holds for every checkpoint interval; the largest distance from (1 − e^−x)/x, with images of {size} "  # noqa: RUF001
-        f"({how}), is {percent(max(errors))}."
+        f"a row, so no single WAL ratio holds for every checkpoint interval; the largest distance from {_FORMULA}, "
+        f"with images of {size} ({how}), is {percent(max(errors))}."
     )
     return section
 
@@ -201,7 +208,7 @@ def _draw_wal(summary: Summary, totals: Sequence[Row], parts: dict[str, dict[str
         axes.annotate(number(total.level, "wal_bytes_per_row"), (end, height), (4, 0), textcoords="offset points", va="center")
     axes.set_yticks(heights, [summary.results.label(total.key.contender) for total in totals])
     axes.set_xlim(0, left.max() * 1.14)
-    axes.set_xlabel("bytes of WAL per row; at the bar's end, all WAL measured")
+    axes.set_xlabel("bytes of WAL per row")
     axes.grid(axis="y", visible=False)
     legend_below(chart, axes, shape, 6)
     return chart
@@ -260,7 +267,7 @@ def _draw_heatmaps(summary: Summary, maps: Sequence[Record], shape: Shape) -> Fi
             norm=LogNorm(1, max(peak, 2)),
             rasterized=True,
         )
-        tag(axes.title, each.contender)
+        tag(axes, each.contender)
         axes.set_title(summary.results.label(each.contender), loc="left")
         axes.grid(visible=False)
         axes.set_ylim(0, 1)
@@ -271,6 +278,8 @@ def _draw_heatmaps(summary: Summary, maps: Sequence[Record], shape: Shape) -> Fi
     if mesh is not None:
         bar = chart.colorbar(mesh, ax=list(grid.flat), shrink=0.8 if lines == 1 else 0.5, aspect=30, pad=0.01)
         bar.set_label("pages touched")
+        bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
         bar.solids.set_rasterized(True)  # type: ignore[union-attr]
     return chart
 

@@ -1,32 +1,29 @@
-"""Charts of time: insert rate against table size and against clients, latency, reads, retention."""
+"""Charts of the time that inserts take: rate against table size and against clients, latency."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from shardflake.bench.reporting import forest
 from shardflake.bench.reporting.drawing import MUTED, figure, legend_below, line_style, tag
-from shardflake.bench.reporting.summary import Row, Summary, told
+from shardflake.bench.reporting.series import Curve, curves, labels
+from shardflake.bench.reporting.summary import Row, Summary
 from shardflake.bench.reporting.words import (
     Section,
     Shape,
-    Table,
     megabytes,
     names,
-    number,
     percent,
     significant,
+    told,
     workload_label,
 )
 from shardflake.bench.statistics import geometric_mean
-from shardflake.bench.storage import Params, Record
 
 FAST_PATH_ROWS = 149_000
 """Above so many bigint rows the root is on level 2, and inserts at the right edge take PostgreSQL's short cut."""
@@ -36,8 +33,6 @@ _PERCENTILES = (
     ("latency_p99_us", "p99"),
     ("latency_p999_us", "p99.9"),
 )
-
-Curve = tuple[list[float], list[float]]
 
 
 def rate_by_size(summary: Summary) -> Section:
@@ -52,12 +47,12 @@ def rate_by_size(summary: Summary) -> Section:
     edges = {
         name: buffers / row.level
         for name in lines
-        if buffers and (row := summary.get(workload, "index_bytes_per_row", name, params))
+        if buffers and (row := summary.get(workload, "index_bytes_per_row", name, params)) and row.level
     }
     last = max(x for xs, _ in lines.values() for x in xs)
     reached = {name: rows for name, rows in edges.items() if rows <= last}
     section.draw = lambda shape: _draw_rates(summary, lines, reached, shape)
-    section.alt = f"Rows inserted per second against rows in the table, for {_labels(summary, lines)}."
+    section.alt = f"Rows inserted per second against rows in the table, for {labels(summary, lines)}."
     section.sentence = _fall(summary, lines)
     if buffers and edges:
         if reached:
@@ -96,7 +91,7 @@ def clients(summary: Summary) -> Section:
         return section
     section.draw = lambda shape: _draw_clients(summary, panels, shape)
     listed = list(dict.fromkeys(name for lines in panels.values() for name in lines))
-    section.alt = f"Rows per second against the number of clients, for {_labels(summary, listed)}."
+    section.alt = f"Rows per second against the number of clients, for {labels(summary, listed)}."
     section.sentence = " ".join(_crossings(summary, workload, lines) for workload, lines in panels.items())
     cores = (summary.results.header.get("machine") or {}).get("cores")
     if cores:
@@ -121,7 +116,7 @@ def latency(summary: Summary) -> Section:
         found = [summary.get(workload, metric, name, params) for metric, _ in _PERCENTILES]
         lines[name] = [each for each in found if each]
     section.draw = lambda shape: _draw_latency(summary, lines, shape)
-    section.alt = f"Latency at the 50th, 95th, 99th and 99.9th percentile for {_labels(summary, lines)}."
+    section.alt = f"Latency at the 50th, 95th, 99th and 99.9th percentile for {labels(summary, lines)}."
     tail = [row for row in summary.across(workload, "latency_p99_us", params) if row.ratio]
     told_apart = [row for row in tail if row.ratio and row.ratio.claimed]
     baseline = summary.results.label(summary.results.baseline)
@@ -134,97 +129,6 @@ def latency(summary: Summary) -> Section:
         section.sentence = f"At the 99th percentile no key is told from {baseline} in this run."
     section.notes = [f"{workload_label(workload)}, {told(params)}."]
     return section
-
-
-def reads(summary: Summary) -> Section:
-    """Return the section of reads, as ratios to the baseline for each kind of query."""
-    section = Section("reads", "Reads")
-    several = len({dict(params).get("memory") for params in summary.cases("reads", "read_us")}) > 1
-    panels = [
-        found
-        for params in summary.cases("reads", "read_us")
-        if (found := forest.panel(summary, "reads", "read_us", params, _query(params, several)))
-    ]
-    if not panels:
-        section.missing = "No reads were measured in this run."
-        return section
-    baseline = summary.results.label(summary.results.baseline)
-    section.draw = lambda shape: forest.draw(summary, panels, shape)
-    section.alt = (
-        f"Forest plots of read time relative to {baseline}, one panel for each of {names([each.title for each in panels])}."
-    )
-    parts, same = [], []
-    for each in panels:
-        told_apart = [row for row in each.rows if row.ratio and row.ratio.claimed]
-        if not told_apart:
-            same.append(each.title)
-            continue
-        far = max(told_apart, key=lambda row: abs(math.log(row.ratio.mean)) if row.ratio else 0)
-        mean = far.ratio.mean if far.ratio else 1
-        parts.append(f"{each.title}: {summary.results.label(far.key.contender)} differs most, {mean:.2f} times {baseline}")
-    if same:
-        parts.append(f"{names(same)}: no key is told from {baseline}")
-    section.sentence = "; ".join(parts) + "."
-    return section
-
-
-def retention(summary: Summary) -> Section:
-    """Return the section of deleting the oldest rows, and of size over the rounds of it."""
-    section = Section("retention", "Retention: deleting the oldest rows")
-    panels = [
-        found
-        for params in summary.cases("retention", "seconds")
-        if (found := forest.panel(summary, "retention", "seconds", params, told(params) or "seconds"))
-    ]
-    rounds = curves(summary, "size_by_round", "retention")
-    if not panels and rounds is None:
-        section.missing = "Retention was not measured in this run."
-        return section
-    baseline = summary.results.label(summary.results.baseline)
-    if rounds:
-        section.draw = lambda shape: _draw_rounds(summary, rounds[2], shape)
-        section.alt = f"Index size after each round of deleting the oldest rows, VACUUM and new inserts, for {_labels(summary, rounds[2])}."
-    elif panels:
-        section.draw = lambda shape: forest.draw(summary, panels, shape)
-        section.alt = f"Forest plots of time relative to {baseline}: {names([each.title for each in panels])}."
-    if panels:
-        phases = [each.title for each in panels]
-        order = {row.key.contender: None for each in panels for row in each.rows}
-        rows = [
-            [
-                summary.results.label(name),
-                *(_phase(next((row for row in each.rows if row.key.contender == name), None)) for each in panels),
-            ]
-            for name in order
-        ]
-        section.tables = [Table(["key", *phases], rows, f"Seconds, and the ratio to {baseline}; ~: not told from it.")]
-    section.sentence = _retention_sentence(summary, panels, rounds[2] if rounds else {})
-    return section
-
-
-def curves(summary: Summary, name: str, workload: str | None = None) -> tuple[str, Params, dict[str, Curve]] | None:
-    """Return the series of one name in the case that most contenders share, averaged over blocks, in the run's order."""
-    groups: dict[tuple[str, Params], dict[str, list[Record]]] = defaultdict(lambda: defaultdict(list))
-    for each in summary.results.series:
-        if each.fields["name"] == name and workload in (None, each.workload):
-            groups[each.workload, each.params][each.contender].append(each)
-    if not groups:
-        return None
-    (chosen, params), found = max(
-        groups.items(),
-        key=lambda item: (len(item[1]), max(max(each.fields["x"]) for all_ in item[1].values() for each in all_)),
-    )
-    lines: dict[str, Curve] = {}
-    for contender in sorted(found, key=summary.results.order):
-        values: dict[float, list[float]] = defaultdict(list)
-        for each in found[contender]:
-            for x, y in zip(each.fields["x"], each.fields["y"], strict=True):
-                if y > 0:
-                    values[x].append(y)
-        xs = sorted(values)
-        if xs:
-            lines[contender] = (xs, [geometric_mean(values[x]) for x in xs])
-    return (chosen, params, lines) if lines else None
 
 
 def _fall(summary: Summary, lines: dict[str, Curve]) -> str:
@@ -271,51 +175,14 @@ def _crossings(summary: Summary, workload: str, lines: dict[str, list[Row]]) -> 
     if not groups:
         return f"{title}: no key is told from {baseline} with any number of clients."
     parts = []
-    for (word, counts), labels in sorted(groups.items()):
+    for (word, counts), listed in sorted(groups.items()):
         where = "every number of" if list(counts) == every and len(every) > 1 else names([f"{count:.0f}" for count in counts])
-        parts.append(f"{word} with {where} clients: {names(labels)}")
+        parts.append(f"{word} with {where} clients: {names(listed)}")
     return f"{title}, told from {baseline}: {'; '.join(parts)}."
-
-
-def _retention_sentence(summary: Summary, panels: Sequence[forest.Panel], lines: dict[str, Curve]) -> str:
-    results, parts = summary.results, []
-    baseline = results.label(results.baseline)
-    for each in panels:
-        told_apart = [row for row in each.rows if row.ratio and row.ratio.claimed and row.ratio.mean > 1]
-        if told_apart:
-            worst = max(told_apart, key=lambda row: row.ratio.mean if row.ratio else 0)
-            ratio = worst.ratio.mean if worst.ratio else 1
-            parts.append(f"{each.title}: {results.label(worst.key.contender)} takes longest, {ratio:.1f} times {baseline}")
-        else:
-            parts.append(f"{each.title}: no key is told from {baseline} as slower")
-    growth = {name: ys[-1] / ys[0] for name, (_, ys) in lines.items() if len(ys) > 1}
-    if growth:
-        most = max(growth, key=lambda name: growth[name])
-        parts.append(
-            f"over the rounds the index of {results.label(most)} grows most, to {growth[most]:.2f} times its first size"
-        )
-    sentence = "; ".join(parts)
-    return sentence[:1].upper() + sentence[1:] + "."
-
-
-def _query(params: Params, several: bool) -> str:
-    """Return the kind of a query; where it was read from only if that differs between the cases."""
-    named = dict(params)
-    rest = told(params, without=("query", "memory"))
-    where = str(named.get("memory")) if several else ""
-    return ", ".join(filter(None, (str(named.get("query", "read")), where, rest)))
-
-
-def _phase(row: Row | None) -> str:
-    return f"{number(row.level, 'seconds')}\n{row.ratio.text()}" if row and row.ratio else ""
 
 
 def _clients(row: Row) -> float:
     return float(dict(row.key.params).get("clients", 0))
-
-
-def _labels(summary: Summary, contenders: Sequence[str] | dict[str, Curve] | dict[str, list[Row]]) -> str:
-    return names([summary.results.label(name) for name in contenders])
 
 
 def _draw_rates(summary: Summary, lines: dict[str, Curve], reached: dict[str, float], shape: Shape) -> Figure:
@@ -327,19 +194,18 @@ def _draw_rates(summary: Summary, lines: dict[str, Curve], reached: dict[str, fl
         tag(line, name)
     axes.set_ylim(bottom=0)
     marked = {min(reached, key=lambda name: reached[name])} if reached else set()
-    for name in marked | ({summary.results.baseline} & reached.keys()):
-        axes.axvline(reached[name], color=line_style(name)["color"], linewidth=1, linestyle=":")
+    for level, name in enumerate(sorted(marked | ({summary.results.baseline} & reached.keys()))):
+        colour = line_style(name)["color"]
+        axes.axvline(reached[name], color=colour, linewidth=1, linestyle=":")
         axes.annotate(
-            f"{summary.results.label(name)}: index = shared_buffers",
+            f"{summary.results.label(name)}'s index = shared_buffers",
             (reached[name], 1),
-            (-3, -3),
+            (0, 2 + 12 * level),
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
-            rotation=90,
-            ha="right",
-            va="top",
+            ha="left" if reached[name] < max(x for xs, _ in lines.values() for x in xs) / 2 else "right",
             fontsize=8.5,
-            color=line_style(name)["color"],
+            color=colour,
         )
     axes.xaxis.set_major_formatter(EngFormatter())
     axes.yaxis.set_major_formatter(EngFormatter())
@@ -387,19 +253,5 @@ def _draw_latency(summary: Summary, lines: dict[str, list[Row]], shape: Shape) -
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("latency, µs")
-    legend_below(chart, axes, shape)
-    return chart
-
-
-def _draw_rounds(summary: Summary, lines: dict[str, Curve], shape: Shape) -> Figure:
-    chart = figure(shape, 3.8, 4.4)
-    axes = chart.subplots()
-    for name, (xs, ys) in lines.items():
-        (line,) = axes.plot(xs, [y / 2**20 for y in ys], **line_style(name), label=summary.results.label(name))
-        tag(line, name)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("round of deleting, VACUUM and inserting")
-    axes.set_ylabel("index, MB")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend_below(chart, axes, shape)
     return chart

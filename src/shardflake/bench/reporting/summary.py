@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -119,21 +119,6 @@ def size_in_bytes(setting: Any) -> float | None:
     if found is None:
         return None
     return float(found[1]) * 1024.0 ** ("B", "kB", "MB", "GB", "TB").index(found[2] or "B")
-
-
-def told(params: Params, without: Iterable[str] = ()) -> str:
-    """Return a case in words, such as "8 clients, cached"."""
-    words = []
-    for name, value in params:
-        if name in without or value is None:
-            continue
-        if isinstance(value, str):
-            words.append(value)
-        elif name in ("rows", "clients"):
-            words.append(f"{value:,} {name}" if value != 1 else f"1 {name[:-1]}")
-        else:
-            words.append(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:g}")
-    return ", ".join(words)
 
 
 def _sortable(params: Params) -> list[tuple[str, int, float, str]]:

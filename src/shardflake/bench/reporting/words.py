@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from shardflake.bench.statistics import Ratio
+from shardflake.bench.storage import Params
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,6 +119,21 @@ def metric_label(metric: str) -> str:
 def workload_label(workload: str) -> str:
     """Return a workload's name for people."""
     return WORKLOADS.get(workload, workload.replace("_", " "))
+
+
+def told(params: Params, without: Iterable[str] = ()) -> str:
+    """Return a case in words, such as "8 clients, cached"."""
+    words = []
+    for name, value in params:
+        if name in without or value is None:
+            continue
+        if isinstance(value, str):
+            words.append(value)
+        elif name in ("rows", "clients"):
+            words.append(f"{value:,} {name}" if value != 1 else f"1 {name[:-1]}")
+        else:
+            words.append(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:g}")
+    return ", ".join(words)
 
 
 def number(value: float, metric: str) -> str:
