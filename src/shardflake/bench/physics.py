@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardflake.bench import tree
@@ -35,9 +36,7 @@ FORMULAS = {
         "ascending_rows; BTREE_NONLEAF_FILLFACTOR 70",
     ),
     "ascending_splits": Formula("(L - 1) / N: 2,732 a million rows of bigint, 3,831 of uuid", "ascending_rows"),
-    "ascending_density": Formula(
-        "((n + 1) · s + 4) / 8152: 0.90", "ascending_rows; pgstatindex keeps 4 bytes for the next line pointer"
-    ),
+    "ascending_density": Formula("(n + 1) · s / 8152: 0.90", "ascending_rows; pgstatindex counts high keys and line pointers"),
     "random_density": Formula(
         "ln 2 = 0.693 on average; it swings as pages that were split together fill up together",
         "Yao, On random 2-3 trees, Acta Informatica 9 (1978)",
@@ -51,22 +50,31 @@ FORMULAS = {
         "_bt_findsplitloc in nbtsplitloc.c",
     ),
     "fpi_bytes": Formula(
-        "f = 40 + 8152 · density bytes for the image of a leaf: the hole in its middle is left out",
-        "XLogRecordAssemble in xloginsert.c",
+        "f = 40 + 8152 · fill + s bytes for the image of a leaf after its first new entry, half of it if that splits the leaf; "
+        "on average over the leaves by how likely they are reached",
+        "XLogRecordAssemble in xloginsert.c leaves out the hole in the middle of a page",
     ),
     "fpi_per_row": Formula(
-        "f · (1 - e^-x) / x bytes of images a row, x = rows per leaf between two checkpoints",
+        "(1 - e^-x) / x images a row, x = rows per leaf between two checkpoints; summed over leaves that are reached as often "
+        "as they are full",
         "the first change of a page after a checkpoint writes its image; x random rows reach 1 - e^-x of the pages",
     ),
 }
 """By the name that results refer to."""
 
 
-def image_bytes(density: float) -> float:
-    """Return the bytes of a leaf's full-page image."""
-    return tree.PAGE - tree.USABLE + tree.USABLE * density
+def images(fills: Sequence[float], rows: int, item: int) -> tuple[float, float]:
+    """Return how many leaves random rows reach, and the bytes of their images.
 
-
-def images_per_row(x: float) -> float:
-    """Return full-page images per row for x rows per leaf between two checkpoints."""
-    return -math.expm1(-x) / x
+    :param fills: the part of its space that is used, of each leaf.
+    :param rows: inserted since a checkpoint.
+    :param item: bytes of an entry.
+    """
+    total = math.fsum(fills)
+    count = size = 0.0
+    for fill in fills:
+        reached = -math.expm1(-rows * fill / total)
+        used = tree.USABLE * fill + item
+        count += reached
+        size += reached * (tree.PAGE - tree.USABLE + (used if used <= tree.USABLE else used / 2))
+    return count, size

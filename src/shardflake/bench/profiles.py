@@ -19,6 +19,7 @@ class Profile:
     :param windows: jitter of the sweep, as multiples of a leaf's capacity.
     :param live_rows: rows that writers insert for the named cases of the sweep.
     :param index_rows: rows of the other index workloads.
+    :param checkpoint_rows: rows that an index has before full-page images are counted.
     :param checkpoint_x: rows per leaf between two checkpoints.
     :param shared_buffers: of an embedded server.
     """
@@ -35,6 +36,7 @@ class Profile:
     windows: tuple[float, ...] = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 16, 64, 256)
     live_rows: int = 100_000
     index_rows: int = 200_000
+    checkpoint_rows: int = 400_000
     checkpoint_x: tuple[float, ...] = (0.1, 0.3, 1, 3)
     shared_buffers: str = "512MB"
 
@@ -64,6 +66,7 @@ PROFILES = {
             windows=(0, 0.5, 1, 2, 4, 16, 64),
             live_rows=20_000,
             index_rows=40_000,
+            checkpoint_rows=120_000,
             checkpoint_x=(0.3, 1, 3),
         ),
         Profile("standard", blocks={"bulk": 10, "autocommit": 10, "transactions50": 10, "reads": 10}),

@@ -92,7 +92,9 @@ def run(plan: Plan, directory: Path, progress: Progress, *, resume: bool = False
     header: Record = {}
     done: set[tuple[str, int]] = set()
     store: Store | None = None
-    if resume:
+    if not resume:
+        Store.refuse_existing(directory)
+    else:
         store, header, done = Store.resume(directory)
     started = header.get("started") or datetime.now(UTC).isoformat(timespec="seconds")
     with Interrupts() as interrupts, ExitStack() as cleanup:
@@ -130,8 +132,8 @@ def _open(plan: Plan, name: str, cleanup: ExitStack, *, resumed: bool) -> Bench:
         server.create().start()
     url = server.url() if server else plan.url or ""
     bench = scratch.prepare(url, server, name, plan.seed, resumed=resumed)
-    cleanup.callback(bench.connection.close)
     cleanup.callback(scratch.remove, url)
+    cleanup.callback(bench.connection.close)  # first: what it still does must not hold up the removal
     if server is None:
         _warn(bench, plan.profile)
     return bench

@@ -142,19 +142,23 @@ class Section:
             self.sample("leaf_density", density, "1")
             self.sample("splits_per_million", (pages - 1) / rows * 1e6, "1/million rows")
 
-    def written(self, start: int, rows: int, indexes: Sequence[str] = (INDEX,), table: str = TABLE) -> wal.Written | None:
-        """Emit what was written to WAL since a position; None where its parts cannot be told."""
+    def written(self, start: int, rows: int, indexes: Sequence[str] = (INDEX,), table: str = TABLE) -> None:
+        """Emit what was written to WAL since a position, in all where its parts cannot be told."""
         end = wal.position(self.bench)
-        self.sample("wal_bytes_per_row", (end - start) / rows, "bytes/row")
         if "pg_walinspect" not in self.bench.can:
-            return None
+            self.sample("wal_bytes_per_row", (end - start) / rows, "bytes/row")
+            return
         written = wal.attribute(self.bench, start, end, table, list(indexes))
+        self.parts(written, rows)
+        for side in ("left", "right", "interior"):
+            self.sample(f"splits_per_million_{side}", written.splits[side] / rows * 1e6, "1/million rows")
+
+    def parts(self, written: wal.Written, rows: int) -> None:
+        """Emit bytes of WAL a row, by cause."""
+        self.sample("wal_bytes_per_row", written.total / rows, "bytes/row")
         for part in ("wal_heap", "wal_index_insert", "wal_split", "wal_index_fpi", "wal_sequence"):
             self.sample(part, written.parts[part] / rows, "bytes/row")
         self.sample("wal_other", written.other / rows, "bytes/row")
-        for side in ("left", "right", "interior"):
-            self.sample(f"splits_per_million_{side}", written.splits[side] / rows * 1e6, "1/million rows")
-        return written
 
     def buffers(self, rows: int) -> None:
         """Emit buffers of the table and its index that sessions, all ended, found in memory or had to read."""

@@ -25,14 +25,19 @@ class Store:
         self.path = directory / FILE
         self._file = self.path.open("a", encoding="utf-8")
 
-    @classmethod
-    def create(cls, directory: Path, header: Record) -> Store:
-        """Start a run in a directory that holds none yet.
+    @staticmethod
+    def refuse_existing(directory: Path) -> None:
+        """Check that a directory holds no run.
 
         :raises ResultsError: it holds one.
         """
         if (directory / FILE).exists():
             raise ResultsError(f"{directory} holds results already; take another directory, or --resume {directory}")
+
+    @classmethod
+    def create(cls, directory: Path, header: Record) -> Store:
+        """Start a run in a directory that holds none yet."""
+        cls.refuse_existing(directory)
         store = cls(directory)
         store.write({"kind": "header", "format": FORMAT, **header})
         return store

@@ -66,9 +66,8 @@ class Shape:
 
     @property
     def density(self) -> float:
-        """The part of the leaves' space that is used, high keys and the line pointer kept free included."""
-        used = (self.rows + self.leaves - 1) * self.item + 4 * self.leaves
-        return used / (self.leaves * USABLE)
+        """The part of the leaves' space that is used, high keys included."""
+        return (self.rows + self.leaves - 1) * self.item / (self.leaves * USABLE)
 
     @property
     def bytes(self) -> int:
@@ -104,7 +103,7 @@ def grow(keys: Iterable[int], width: int) -> Shape:
             leaf.insert(bisect_right(leaf, key), key)
         last = number == len(leaves) - 1
         if len(leaf) > (last_full if last else full):
-            cut = left if last else (len(leaf) + 1) // 2
+            cut = left if last else len(leaf) // 2  # the left half gets a high key, for which 8 bytes more are reckoned
             leaves.insert(number + 1, leaf[cut:])
             firsts.insert(number, leaf[cut])
             del leaf[cut:]

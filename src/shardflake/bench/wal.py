@@ -55,13 +55,22 @@ class Written:
     :param parts: bytes by metric: wal_heap, wal_index_insert, wal_split, wal_index_fpi, wal_sequence.
     :param total: everything between the two positions, other sessions' records included.
     :param splits: left, right: leaves, by the half that the new row went to; interior: pages above the leaves.
-    :param images: how many records held images of the index's pages.
+    :param images: of leaves, how many; and ``image_bytes`` of them.
     """
 
     total: int
     parts: Counter[str] = field(default_factory=Counter)
     splits: Counter[str] = field(default_factory=Counter)
     images: int = 0
+    image_bytes: int = 0
+
+    def add(self, more: Written) -> None:
+        """Add what was written between two other positions."""
+        self.total += more.total
+        self.parts.update(more.parts)
+        self.splits.update(more.splits)
+        self.images += more.images
+        self.image_bytes += more.image_bytes
 
     @property
     def other(self) -> int:
@@ -89,7 +98,9 @@ def attribute(bench: Bench, start: int, end: int, table: str, indexes: list[str]
             written.parts["wal_heap"] += int(length + images)
         elif relation in trees:
             written.parts["wal_index_fpi"] += int(images)
-            written.images += imaged
+            if kind == "INSERT_LEAF" or (kind in ("SPLIT_L", "SPLIT_R") and not level):
+                written.images += imaged
+                written.image_bytes += int(images)
             split = kind.startswith(("SPLIT", "NEWROOT"))
             written.parts["wal_split" if split else "wal_index_insert"] += int(length)
             if kind.startswith("SPLIT"):

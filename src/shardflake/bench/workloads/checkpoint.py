@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shardflake.bench import index, wal
+import psycopg
+
+from shardflake.bench import index, physics, tree, wal
 from shardflake.bench.contenders import Contender
-from shardflake.bench.physics import image_bytes, images_per_row
+from shardflake.bench.keys import Keys
 from shardflake.bench.profiles import Profile
 from shardflake.bench.scratch import Bench
 from shardflake.bench.section import INDEX, TABLE, Params, Section
 from shardflake.bench.workloads.base import Workload
 
 _COMPARED = ("bigserial", "shardflake", "uuidv7", "uuidv4")
-_MOST_ROUNDS = 30
+_ROUNDS, _ROUNDS_OF_CHECK = 4, 20
 
 
 class Checkpoint(Workload):
@@ -33,33 +35,35 @@ class Checkpoint(Workload):
                 yield {"x": x, "wal_compression": compression}
 
     def run(self, section: Section, profile: Profile) -> None:
-        base = profile.index_rows
+        base = profile.checkpoint_rows
         x = section.params["x"]
-        made = section.keys(base * 2)
+        made = section.keys(base * 2)  # 20 rounds of 3 rows a leaf are a fifth of the rows
         section.make_table(declared=section.contender.declared)
         section.load(made[:base])
-        pages, density = index.density(section.bench, INDEX)
-        each = max(1, round(x * pages))
-        rounds = max(1, min(_MOST_ROUNDS, -(-base // (4 * each)), base // each))
-        total = wal.Written(0)
+        total, rows, expected, size = wal.Written(0), 0, 0.0, 0.0
         with section.session() as session:
             session.execute("select set_config('wal_compression', %s, false)", (section.params["wal_compression"],))
-            for number in range(rounds):
-                section.bench.checkpoint()
-                start = wal.position(section.bench)
-                section.load(made[base + number * each : base + (number + 1) * each], session)
-                one = wal.attribute(section.bench, start, wal.position(section.bench), TABLE, [INDEX])
-                total.total += one.total
-                total.parts.update(one.parts)
-                total.images += one.images
-        rows = rounds * each
-        section.sample("wal_bytes_per_row", total.total / rows, "bytes/row")
-        for part in ("wal_heap", "wal_index_insert", "wal_split", "wal_index_fpi", "wal_sequence"):
-            section.sample(part, total.parts[part] / rows, "bytes/row")
-        section.sample("wal_other", total.other / rows, "bytes/row")
-        random = section.contender.name == "uuidv4" and section.params["wal_compression"] == "off"
-        if section.block == 0 and random and total.images:
-            image = image_bytes((density + index.density(section.bench, INDEX)[1]) / 2)
-            section.physics("fpi_bytes", "fpi_bytes", image, total.parts["wal_index_fpi"] / total.images, "bytes")
-            predicted = image * images_per_row(x)
-            section.physics("wal_index_fpi", "fpi_per_row", predicted, total.parts["wal_index_fpi"] / rows, "bytes/row")
+            for _ in range(_ROUNDS_OF_CHECK if self._predicted(section) else _ROUNDS):
+                each = max(1, round(x * index.density(section.bench, INDEX)[0]))
+                if self._predicted(section):
+                    fills = [leaf.fill for leaf in index.leaves(section.bench, INDEX)]
+                    reached, images = physics.images(fills, each, tree.item_bytes(section.contender.item_width))
+                    expected, size = expected + reached, size + images
+                total.add(self._round(section, session, made[base + rows :][:each]))
+                rows += each
+        section.parts(total, rows)
+        if expected and total.images:
+            section.physics("fpi_bytes", "fpi_bytes", size / expected, total.image_bytes / total.images, "bytes")
+            section.physics("images_per_row", "fpi_per_row", expected / rows, total.images / rows, "1/row")
+
+    def _round(self, section: Section, session: psycopg.Connection, made: Keys) -> wal.Written:
+        """Insert rows after a checkpoint, and return what was written."""
+        section.bench.checkpoint()
+        start = wal.position(section.bench)
+        section.load(made, session)
+        return wal.attribute(section.bench, start, wal.position(section.bench), TABLE, [INDEX])
+
+    def _predicted(self, section: Section) -> bool:
+        """Say whether there is a formula for the case: random keys, images that are not compressed."""
+        plain = section.params["wal_compression"] == "off" and section.block == 0
+        return plain and section.contender.name == "uuidv4" and "pageinspect" in section.bench.can
