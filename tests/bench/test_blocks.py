@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from shardflake.bench.blocks import Sample, plan, ratio
-from shardflake.bench.contenders import AGAIN, BASELINE
-from shardflake.bench.targets import TARGETS, outcomes, resolution
+from shardflake.bench.generator.contenders import AGAIN, BASELINE
+from shardflake.bench.generator.targets import TARGETS, outcomes, resolution
 
 
 def samples(values: Mapping[str, Sequence[float]], workload: str = "bulk", metric: str = "rows_per_s") -> list[Sample]:

@@ -12,10 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 
 from shardflake.bench.blocks import Sample, by_block, ratio
-from shardflake.bench.contenders import AGAIN, BASELINE, CONTENDERS
-from shardflake.bench.load import SESSIONS, Sizes
+from shardflake.bench.generator.contenders import AGAIN, BASELINE, CONTENDERS
+from shardflake.bench.generator.load import SESSIONS, Sizes
+from shardflake.bench.generator.targets import Outcome, outcomes, resolution, resolved
 from shardflake.bench.statistics import SAME, Estimate, estimate
-from shardflake.bench.targets import Outcome, outcomes, resolution, resolved
 
 COLUMNS = (
     ("bulk", "bulk", "rows_per_s", 2),

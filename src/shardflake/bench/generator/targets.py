@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardflake.bench.blocks import Sample, by_block, ratio
-from shardflake.bench.contenders import AGAIN, BASELINE
+from shardflake.bench.generator.contenders import AGAIN, BASELINE
 from shardflake.bench.statistics import Estimate, estimate
 
 CEILING = 1_024_000
