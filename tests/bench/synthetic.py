@@ -209,7 +209,7 @@ def _disorder(blocks: int) -> Iterator[dict[str, Any]]:
                 "measured": density + 0.005,
                 "tolerance": 0.02,
                 "unit": "",
-                "formula": "disorder",
+                "formula": "leaf_model",
             }
             for block in range(1, blocks + 1):
                 full = params | {"distance": ratio * capacity, "case": None}
@@ -250,5 +250,5 @@ def _once() -> Iterator[dict[str, Any]]:
                 "measured": size,
                 "tolerance": 0.01 if name != "uuidv7-ms" else 0.001,
                 "unit": "bytes/row",
-                "formula": "bytes_per_row",
+                "formula": "ascending_bytes",
             }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shardflake.bench.physics import FORMULAS
 from shardflake.bench.reporting.summary import Summary
 from shardflake.bench.reporting.words import (
     NOTHING,
@@ -59,8 +60,9 @@ def physics(summary: Summary) -> Section:
         + (f"; outside {'is' if len(listed) == 1 else 'are'} {names(listed)}." if missed else ".")
     )
     formulas = sorted({str(each.record.fields["formula"]) for each in found if each.record.fields.get("formula")})
-    if formulas:
-        section.notes = [f"Formulas, with their sources, stand in the documentation under: {', '.join(formulas)}."]
+    rows = [[name.replace("_", " "), FORMULAS[name].text, FORMULAS[name].source] for name in formulas if name in FORMULAS]
+    if rows:
+        section.tables.append(Table(["formula", "what it says", "source"], rows))
     return section
 
 
