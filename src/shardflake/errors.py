@@ -7,6 +7,7 @@
     ├── UnsupportedServerError                  not PostgreSQL, or older than 15
     ├── ConnectionFailedError                   the server cannot be reached
     ├── InstallationError                       a file, revision or option of the installation is wrong
+    ├── ResultsError                            results of a benchmark cannot be read or compared
     ├── ServerError                             any other error of the server; carries .sqlstate and .hint
     └── GeneratorError (a ServerError)          raised by the SQL functions
         ├── ShardIdError                        SF001 SF007 SF008 SF009
@@ -40,6 +41,10 @@ class ConnectionFailedError(ShardflakeError):
 
 class InstallationError(ShardflakeError):
     """A file, a revision or an option of the installation is not what it must be."""
+
+
+class ResultsError(ShardflakeError):
+    """Results of a benchmark cannot be read, or not be compared with others."""
 
 
 class ServerError(ShardflakeError):
