@@ -84,7 +84,11 @@ def records(blocks: int = 4, seed: int = 7) -> Iterator[dict[str, Any]]:
         for each in CONTENDERS:
             yield from _loads(block, each, drift, vary)
             yield from _sessions(block, each, drift, vary)
-        for workload in ("bulk", "autocommit", "reads", "retention", "secondary", "checkpoint"):
+        for runner in ("bare", "ours"):
+            yield sample(
+                "overhead", "bigserial", block, {"clients": 8, "runner": runner}, "rows_per_second", vary(9000, 0.01), ""
+            )
+        for workload in ("bulk", "overhead", "autocommit", "reads", "retention", "secondary", "checkpoint"):
             yield {"kind": "block", "workload": workload, "block": block, "params": {}}
     yield from _scenarios(blocks)
     yield from _disorder(blocks)
@@ -182,15 +186,30 @@ def _scenarios(blocks: int) -> Iterator[dict[str, Any]]:
 
 def _disorder(blocks: int) -> Iterator[dict[str, Any]]:
     for bits, contender, capacity in ((64, "bigint", 407), (128, "uuid", 291)):
-        for ratio, density in ((0.01, 0.89), (0.1, 0.82), (0.5, 0.6), (1.0, 0.53), (4.0, 0.6), (30.0, 0.69), (1000.0, 0.69)):
+        for ratio, density in (
+            (0.0, 0.9),
+            (0.01, 0.89),
+            (0.1, 0.82),
+            (0.5, 0.6),
+            (1.0, 0.53),
+            (4.0, 0.6),
+            (30.0, 0.69),
+            (1000.0, 0.69),
+        ):
             params: dict[str, Any] = {"ratio": ratio, "bits": bits}
-            place = {"kind": "physics", "contender": contender, "quantity": "leaf_density", "params": params}
+            place = {
+                "kind": "physics",
+                "workload": "disorder",
+                "contender": contender,
+                "quantity": "leaf_density",
+                "params": params,
+            }
             yield place | {
                 "predicted": density,
                 "measured": density + 0.005,
                 "tolerance": 0.02,
                 "unit": "",
-                "formula": "disorder",
+                "formula": "leaf_model",
             }
             for block in range(1, blocks + 1):
                 full = params | {"distance": ratio * capacity, "case": None}
@@ -220,10 +239,16 @@ def _once() -> Iterator[dict[str, Any]]:
         yield place | {"what": "duplicates", "count": 186 if name == "instagram" else 0, "of": 1_000_000}
         yield place | {"what": "order_inversions", "count": 0 if name == "shardflake" else 50, "of": 999_999}
         if width in (8, 16):
-            yield {"kind": "physics", "contender": name, "quantity": "index_bytes_per_row", "params": {}} | {
+            yield {
+                "kind": "physics",
+                "workload": "bulk",
+                "contender": name,
+                "quantity": "index_bytes_per_row",
+                "params": {},
+            } | {
                 "predicted": size * 1.002,
                 "measured": size,
                 "tolerance": 0.01 if name != "uuidv7-ms" else 0.001,
                 "unit": "bytes/row",
-                "formula": "bytes_per_row",
+                "formula": "ascending_bytes",
             }

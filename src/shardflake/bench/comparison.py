@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from shardflake.bench.statistics import SAME, Estimate, change, geometric_mean, ratio_within_blocks, resolution
+from shardflake.bench.statistics import SAME, Estimate, change, geometric_mean, ratio_within_blocks, resolution, told_from_one
 from shardflake.bench.storage import Key, Results
 from shardflake.errors import ResultsError
 
@@ -37,10 +37,7 @@ class Change:
     @property
     def claimed(self) -> bool:
         """Whether a change may be claimed: outside the A/A band of both runs, with a wide interval that leaves 1 out."""
-        if self.wide is None or self.resolution is None:
-            return False
-        outside = not 1 / self.resolution <= self.wide.mean <= self.resolution
-        return outside and not self.wide.low <= 1 <= self.wide.high
+        return told_from_one(self.wide, self.resolution)
 
     @property
     def text(self) -> str:

@@ -48,10 +48,7 @@ class Ratio:
     @property
     def claimed(self) -> bool:
         """Whether a difference from 1 may be claimed: outside the A/A band, with an interval that leaves 1 out."""
-        if self.estimate is None or self.resolution is None:
-            return False
-        outside = not 1 / self.resolution <= self.mean <= self.resolution
-        return outside and not self.estimate.low <= 1 <= self.estimate.high
+        return told_from_one(self.estimate, self.resolution)
 
     def text(self, digits: int = 2) -> str:
         """Return the mean for a table, or ``~`` where no difference may be claimed."""
@@ -76,6 +73,13 @@ def estimate(values: Sequence[float]) -> Estimate:
     mean, variance = _moments(values)
     margin = student_t(len(values) - 1) * math.sqrt(variance / len(values))
     return Estimate(math.exp(mean), math.exp(mean - margin), math.exp(mean + margin), len(values))
+
+
+def told_from_one(found: Estimate | None, band: float | None) -> bool:
+    """Say whether a ratio lies outside the A/A band, a factor of at least 1, with an interval that leaves 1 out."""
+    if found is None or band is None:
+        return False
+    return not 1 / band <= found.mean <= band and not found.low <= 1 <= found.high
 
 
 def geometric_mean(values: Sequence[float]) -> float:

@@ -19,6 +19,8 @@ FRESH = 0.90
 """Density of an index built in key order: PostgreSQL's default fillfactor for B-trees."""
 NEAR = 0.02
 """Densities closer than this, two points, count as alike: random inserts swing by more as pages split in waves."""
+_STEP = 0.035
+"""Density between the labels of two cases."""
 _WIDTHS = {64: ("64-bit", BLUE), 128: ("128-bit", GREEN)}
 
 
@@ -174,7 +176,7 @@ def _draw_density(
     cases: Sequence[Case],
     shape: Shape,
 ) -> Figure:
-    chart = figure(shape, 4.8, 4.6)
+    chart = figure(shape, 4.2 + 0.16 * len(cases), 4.6)
     axes = chart.subplots()
     for bits in sorted({*sweep, *theory}):
         name, colour = _WIDTHS.get(bits, (f"{bits}-bit", GREY))
@@ -193,13 +195,13 @@ def _draw_density(
             [case.ratio], [case.density], color=style(case.contender).colour, marker="*", markersize=10, linestyle="none"
         )
         tag(point, f"case/{case.label}")
-        _label(axes, place, case, shape)
+        _label(axes, place, len(cases) - place, case, shape)
     axes.axhline(FRESH, color=INK, linewidth=0.7, linestyle=":")
     axes.set_xlabel("D/C: disorder distance in leaves")
     axes.set_ylabel("leaf density")
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     # below the curve stand, in steps, the names of the cases
-    axes.set_ylim(0.40 - (0.05 * min(len(cases), 6) if shape is Shape.WIDE else 0), 1.0)
+    axes.set_ylim(0.42 - (_STEP * len(cases) if shape is Shape.WIDE else 0.02), 1.0)
     axes.set_yticks([0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
     legend_below(chart, axes, shape, 4)
     return chart
@@ -210,29 +212,31 @@ def _scale(axes: Axes, ratios: Sequence[float]) -> None:
     positive = [ratio for ratio in ratios if ratio > 0]
     least = min(positive, default=0.01)
     if min(ratios) <= 0:
-        axes.set_xscale("symlog", linthresh=least, linscale=0.4)
+        axes.set_xscale("symlog", linthresh=least, linscale=1)
     else:
         axes.set_xscale("log")
-    axes.set_xlim(-least * 0.2 if min(ratios) <= 0 else least / 1.6, max(*positive, 1) * 3)
+    axes.set_xlim(-least * 0.2 if min(ratios) <= 0 else least / 1.6, max(*positive, 1) * 8)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _label(axes: Axes, place: int, case: Case, shape: Shape) -> None:
-    """Name a case: by its label on a line that leads down from it, or by its number where there is no room."""
+def _label(axes: Axes, place: int, level: int, case: Case, shape: Shape) -> None:
+    """Name a case: by its label on a line that leads down from it, or by its number where there is no room.
+
+    :param level: steps below the chart; larger for smaller ratios, so that no line runs through a label.
+    """
     colour = style(case.contender).colour
     if shape is Shape.NARROW:
         side = 9 if place % 2 else -13
         axes.annotate(str(place), (case.ratio, case.density), (0, side), textcoords="offset points", ha="center", color=colour)
         return
-    level = 0.405 - 0.05 * ((place - 1) % 6)
-    axes.plot([case.ratio, case.ratio], [level, case.density], color=colour, linewidth=0.6, zorder=1)
-    on_right = axes.transData.transform((case.ratio, 0))[0] > axes.bbox.x0 + axes.bbox.width * 0.7
+    height = 0.44 - _STEP * (level + 1)
+    axes.plot([case.ratio, case.ratio], [height, case.density], color=colour, linewidth=0.6, zorder=1)
     axes.annotate(
         f"{place} {case.label}",
-        (case.ratio, level),
-        (-3 if on_right else 3, 0),
+        (case.ratio, height),
+        (3, 0),
         textcoords="offset points",
-        ha="right" if on_right else "left",
+        ha="left",
         va="center",
         color=colour,
         fontsize=8.5,

@@ -3,59 +3,143 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from shardflake.bench.physics import FORMULAS
 from shardflake.bench.reporting.summary import Summary
-from shardflake.bench.reporting.words import NOTHING, Section, Table, metric_label, names, plural, significant, told
+from shardflake.bench.reporting.words import (
+    NOTHING,
+    Section,
+    Table,
+    metric_label,
+    names,
+    plural,
+    significant,
+    told,
+    workload_label,
+)
+from shardflake.bench.statistics import estimate, ratio_within_blocks
+from shardflake.bench.storage import Record
 
 _CORRECTNESS = (("duplicates", "duplicates"), ("order_inversions", "order inversions"))
+_DRAWN = ("autocommit", "transactions50", "disorder")
+"""Workloads whose keys several sessions draw from the server while they insert, as applications do."""
 _OFF = ("off", "false", "no", "0")
 
 
 def physics(summary: Summary) -> Section:
-    """Return the section of predicted against measured."""
+    """Return the section of predicted against measured: a count for each quantity, each key's own, and what is outside."""
     section = Section("physics", "Physics: predicted against measured")
-    rows, missed = [], []
-    found = sorted(summary.results.physics, key=lambda each: (each.fields["quantity"], summary.results.order(each.contender)))
-    for each in found:
-        predicted, measured = float(each.fields["predicted"]), float(each.fields["measured"])
-        tolerance, quantity = float(each.fields["tolerance"]), str(each.fields["quantity"])
-        points = "density" in quantity
-        distance = measured - predicted if points else (measured / predicted - 1 if predicted else measured)
-        good = abs(distance) <= tolerance
-        what = f"{metric_label(quantity)}{', ' + told(each.params) if told(each.params) else ''}"
-        if not good:
-            missed.append(f"{what} of {summary.results.label(each.contender)}")
-        unit = "points" if points else "%"
-        rows.append(
-            [
-                summary.results.label(each.contender),
-                what,
-                significant(predicted),
-                significant(measured),
-                f"{distance * 100:+.1f} {unit}",
-                f"±{tolerance * 100:g} {unit}",
-                "within" if good else "outside",
-            ]
-        )
-    if not rows:
+    found = [Prediction.of(each) for each in summary.results.physics]
+    if not found:
         section.missing = "This run holds no predictions."
         return section
-    section.tables = [Table(["key", "quantity", "predicted", "measured", "distance", "allowed", "verdict"], rows)]
-    section.sentence = f"{len(rows) - len(missed)} of {len(rows)} predictions hold within what was allowed before the run" + (
-        f"; outside are {names(missed)}." if missed else "."
+    missed = [each for each in found if not each.holds]
+    section.tables = [_physics_counts(found), *_physics_by_key(summary, found)]
+    if missed:
+        rows = [
+            [
+                summary.results.label(each.record.contender),
+                f"{workload_label(each.record.workload)}, {metric_label(each.quantity)}",
+                told(each.record.params, without=("distance", "bits")) or NOTHING,
+                f"{significant(each.predicted)} → {significant(each.measured)}",
+                each.distance_text,
+                "outside",
+            ]
+            for each in missed
+        ]
+        headings = ["key", "quantity", "case", "predicted → measured", "distance", "verdict"]
+        section.tables.append(Table(headings, rows, "Outside what was allowed:"))
+    listed = list(
+        dict.fromkeys(f"{metric_label(each.quantity)} of {summary.results.label(each.record.contender)}" for each in missed)
     )
-    formulas = sorted({str(each.fields["formula"]) for each in summary.results.physics if each.fields.get("formula")})
-    if formulas:
-        section.notes = [f"Formulas, with their sources, stand in the documentation under: {', '.join(formulas)}."]
+    section.sentence = (
+        f"{len(found) - len(missed)} of {plural(len(found), 'prediction')} hold within what was allowed before the run"
+        + (f"; outside {'is' if len(listed) == 1 else 'are'} {names(listed)}." if missed else ".")
+    )
+    formulas = sorted({str(each.record.fields["formula"]) for each in found if each.record.fields.get("formula")})
+    rows = [[name.replace("_", " "), FORMULAS[name].text, FORMULAS[name].source] for name in formulas if name in FORMULAS]
+    if rows:
+        section.tables.append(Table(["formula", "what it says", "source"], rows))
     return section
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a formula says beside what was measured; densities differ by points, all else relatively."""
+
+    record: Record
+    quantity: str
+    predicted: float
+    measured: float
+    tolerance: float
+
+    @classmethod
+    def of(cls, record: Record) -> Prediction:
+        """Take the numbers out of a record."""
+        fields = record.fields
+        numbers = (float(fields[name]) for name in ("predicted", "measured", "tolerance"))
+        return cls(record, str(fields["quantity"]), *numbers)
+
+    @property
+    def distance(self) -> float:
+        """How far the measured value lies above the predicted one."""
+        if "density" in self.quantity:
+            return self.measured - self.predicted
+        return self.measured / self.predicted - 1 if self.predicted else self.measured
+
+    @property
+    def holds(self) -> bool:
+        """Whether the distance is no larger than was allowed."""
+        return abs(self.distance) <= self.tolerance
+
+    @property
+    def distance_text(self) -> str:
+        """The distance as tables show it."""
+        return f"{self.distance * 100:+.1f} {self.unit}"
+
+    @property
+    def unit(self) -> str:
+        """The unit of a distance times 100."""
+        return "points" if "density" in self.quantity else "%"
+
+
+def _physics_counts(found: Sequence[Prediction]) -> Table:
+    groups: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
+    for each in found:
+        groups[each.record.workload, each.quantity].append(each)
+    rows = []
+    for (workload, quantity), all_ in groups.items():
+        farthest = max(all_, key=lambda each: abs(each.distance))
+        allowed = f"±{max(each.tolerance for each in all_) * 100:g} {farthest.unit}"
+        held = sum(each.holds for each in all_)
+        verdict = "within" if held == len(all_) else "outside"
+        what = f"{metric_label(quantity)}, {workload_label(workload)}" if workload else metric_label(quantity)
+        rows.append([what, f"{held} of {len(all_)}", farthest.distance_text, allowed, verdict])
+    return Table(["quantity", "hold", "largest distance", "allowed", "verdict"], rows)
+
+
+def _physics_by_key(summary: Summary, found: Sequence[Prediction]) -> list[Table]:
+    """Return predicted → measured of each key in the loads; the sweep over disorder has its chart."""
+    loads = [each for each in found if each.record.workload in ("", "bulk")]
+    quantities = list(dict.fromkeys(each.quantity for each in loads))
+    cells: dict[str, dict[str, str]] = defaultdict(dict)
+    for each in sorted(loads, key=lambda each: summary.results.order(each.record.contender)):
+        text = f"{significant(each.predicted)} → {significant(each.measured)}\n{each.distance_text}"
+        cells[each.record.contender][each.quantity] = text
+    rows = [[summary.results.label(name), *(row.get(each, NOTHING) for each in quantities)] for name, row in cells.items()]
+    headings = ["key", *map(metric_label, quantities)]
+    return [Table(headings, rows, "Predicted → measured, and below it the distance:")] if rows else []
 
 
 def correctness(summary: Summary) -> Section:
     """Return the section of duplicates and order inversions, beside speed."""
     section = Section("correctness", "Correctness beside speed")
     counted: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
-    for each in summary.results.findings:
+    drawn = [each for each in summary.results.findings if each.workload in _DRAWN]
+    for each in drawn or summary.results.findings:
         sums = counted[each.contender][str(each.fields["what"])]
         sums[0] += int(each.fields["count"])
         sums[1] += int(each.fields["of"])
@@ -90,8 +174,32 @@ def correctness(summary: Summary) -> Section:
     ]
     if ordered:
         section.sentence += f" Without a single inversion of order: {names(ordered)}."
+    if drawn:
+        section.notes = ["Counted among rows whose keys sessions drew from the server while they inserted."]
     controls = [each for each in summary.results.contenders.values() if each.control]
-    section.notes = [f"{each.label} is a control: {each.control}." for each in controls if each.name in counted]
+    section.notes += [f"{each.label} is a control: {each.control}." for each in controls if each.name in counted]
+    return section
+
+
+def overhead(summary: Summary) -> Section:
+    """Return the section of what the runner adds to what it measures."""
+    section = Section("overhead", "What the runner adds")
+    found = {
+        str(dict(key.params).get("runner")): (key, blocks) for key, blocks in summary.results.of("overhead", "rows_per_second")
+    }
+    if not {"ours", "bare"} <= found.keys():
+        section.missing = "The runner was not measured against bare pgbench in this run."
+        return section
+    (_, ours), (_, bare) = found["ours"], found["bare"]
+    ratios = ratio_within_blocks(ours, bare)
+    if len(ratios) < 2:
+        section.missing = "The runner was measured against bare pgbench in fewer than two blocks: that gives no interval."
+        return section
+    ratio = estimate(ratios)
+    section.sentence = (
+        f"pgbench as the benchmark runs it, with a log of every transaction, reaches {ratio.mean:.3f} times the rows/s of bare "
+        f"pgbench (95 % interval {ratio.low:.3f} to {ratio.high:.3f}, {plural(ratio.blocks, 'block')})."
+    )
     return section
 
 

@@ -23,6 +23,7 @@ METRICS_SHOWN = (
     ("autocommit", "rows_per_second"),
     ("transactions50", "rows_per_second"),
     ("autocommit", "latency_p99_us"),
+    ("generator", "us_per_key"),
     ("secondary", "index_bytes_per_row"),
     ("composite", "index_bytes_per_row"),
 )

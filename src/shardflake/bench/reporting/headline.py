@@ -93,7 +93,10 @@ EXPECTED = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an expected ratio: ``inside``, ``outside``, ``~`` (the interval reaches across a bound) or ``-``."""
+    """What became of an expected ratio.
+
+    :param verdict: ``inside``, ``outside``, ``~`` (the interval reaches across a bound, or one block gave none), or ``-``.
+    """
 
     expected: Expected
     mean: float | None
@@ -159,7 +162,7 @@ def expectations(summary: Summary) -> Section:
     elif measured_count:
         open_ = sum(outcome.verdict == SAME for outcome in found)
         section.sentence = f"None of the {measured_count} measured ratios lies outside its expected range" + (
-            f"; {open_} with an interval that reaches across a bound must stay open." if open_ else "."
+            f"; {open_} with an interval that reaches across a bound, or without one, must stay open." if open_ else "."
         )
     else:
         section.missing, section.tables = "This run measured none of the ratios that have an expected range.", []
@@ -180,9 +183,9 @@ def _outcome(expected: Expected, summary: Summary) -> Outcome:
         if ratio is None:
             return Outcome(expected, None, "", "-")
         mean, found = ratio.mean, ratio.estimate
-    low, high = (found.low, found.high) if found else (mean, mean)
+    low, high = (found.low, found.high) if found else (0.0, math.inf)  # one block decides nothing
     if expected.inverse:
-        mean, low, high = 1 / mean, 1 / high, 1 / low
+        mean, low, high = 1 / mean, 1 / high, 1 / low if low else math.inf
     inside, ends = expected.low <= mean <= expected.high, (expected.low <= low, high <= expected.high)
     apart = high < expected.low or low > expected.high
     verdict = "inside" if inside and all(ends) else "outside" if apart else SAME
@@ -217,9 +220,9 @@ def _sentence(summary: Summary, columns: list[tuple[str, str, Any]]) -> str:
         ]
         if worse:
             _, mean, label = max(worse)
-            parts.append(f"{label} in {_column(workload, metric)} ({mean:.2f})")
+            parts.append(f"{label} in {_said(workload, metric)} ({mean:.2f})")
     ours = [
-        (_column(workload, metric), row.ratio)
+        (_said(workload, metric), row.ratio)
         for workload, metric, params in columns
         if (row := summary.get(workload, metric, "shardflake", params)) and row.ratio
     ]
@@ -234,6 +237,10 @@ def _sentence(summary: Summary, columns: list[tuple[str, str, Any]]) -> str:
     if other:
         lead += f" shardflake differs from it in {names(other)}."
     return lead + (f" shardflake is not told from it in {names(same)}." if same else "")
+
+
+def _said(workload: str, metric: str) -> str:
+    return f"{metric_label(metric).replace(',', '')} of the {workload_label(workload)}"
 
 
 def _column(workload: str, metric: str) -> str:

@@ -35,6 +35,7 @@ SECTIONS: tuple[Callable[[Summary], Section], ...] = (
     pages.checkpoint,
     evidence.physics,
     evidence.correctness,
+    evidence.overhead,
     evidence.unavailable,
     evidence.surroundings,
 )
@@ -85,6 +86,10 @@ def to_json(summary: Summary, sections: list[Section]) -> str:
                 ],
             }
             for each in sections
+        ],
+        "physics": [
+            {"workload": each.workload, "contender": each.contender, "params": dict(each.params)} | each.fields
+            for each in summary.results.physics
         ],
         "measured": [_flat(row) for row in summary.rows.values()],
     }

@@ -41,10 +41,14 @@ from shardflake.bench.reporting.words import (
     told,
     workload_label,
 )
+from shardflake.bench.statistics import geometric_mean
 from shardflake.bench.storage import Params, Record
 
 _PART_COLOURS = dict(zip(WAL_PARTS, (GREY, BLUE, RED, ORANGE, GREEN, PURPLE), strict=True))
-_MOST_PANELS = 12
+_MOST_PANELS = 16
+_RANDOM = "uuidv4"
+Curves = dict[tuple[str, str], list[tuple[float, float]]]
+"""Points (x, bytes/row) by contender and wal_compression."""
 _FORMULA = "(1 − e^−x)/x"  # noqa: RUF001
 
 
@@ -122,18 +126,17 @@ def fill(summary: Summary) -> Section:
     (workload, params), chosen = max(groups.items(), key=lambda group: len(group[1]))
     shares = {name: _shares(chosen[name]) for name in sorted(chosen, key=summary.results.order)}
     section.draw = lambda shape: _draw_fill(summary, shares, shape)
-    medians = {summary.results.label(name): _median(*share) for name, share in shares.items()}
+    medians = {summary.results.label(name): _median_bin(*share) for name, share in shares.items()}
     section.alt = "Histograms of the fraction of each leaf page in use; medians: " + ", ".join(
-        f"{label} {percent(value)}" for label, value in medians.items()
+        f"{label} {_span(value)}" for label, value in medians.items()
     )
     low, high = min(medians.values()), max(medians.values())
     emptiest = [label for label, value in medians.items() if value == low]
     fullest = [label for label, value in medians.items() if value == high]
     section.sentence = (
-        f"Half of the leaf pages of {names(fullest)} are filled to {percent(high)} or more, "
-        f"half of those of {names(emptiest)} to {percent(low)} or less."
+        f"The median leaf page of {names(fullest)} is filled to {_span(high)}, that of {names(emptiest)} to {_span(low)}."
         if low < high
-        else f"The median leaf page of every key is filled to {percent(low)}: this run shows no difference."
+        else f"The median leaf page of every key is filled to {_span(low)}: this run shows no difference."
     )
     section.notes = [
         f"{workload_label(workload)}{', ' + told(params) if told(params) else ''}. A leaf built in key order is filled to "
@@ -145,7 +148,7 @@ def fill(summary: Summary) -> Section:
 def checkpoint(summary: Summary) -> Section:
     """Return the section of full-page images against inserts per leaf page and checkpoint, with the theory."""
     section = Section("checkpoint", "Page images after checkpoints")
-    curves: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    curves: Curves = defaultdict(list)
     for params in summary.cases("checkpoint", "wal_index_fpi"):
         named = dict(params)
         for row in summary.across("checkpoint", "wal_index_fpi", params):
@@ -155,41 +158,59 @@ def checkpoint(summary: Summary) -> Section:
     if not curves:
         section.missing = "No workload with checkpoints at a fixed rate was run, or WAL was not attributed."
         return section
-    predicted = {
-        str(dict(each.params).get("wal_compression", "off")): float(each.fields["predicted"])
-        for each in summary.results.physics
-        if each.fields.get("quantity") == "fpi_bytes"
-    }
-    images = {
-        compression: predicted.get(compression)
-        or _fitted([point for (_, other), points in curves.items() if other == compression for point in points])
-        for _, compression in curves
-    }
+    random = {name: points for name, points in curves.items() if name[0] == _RANDOM}
+    images = _image_sizes(summary, random)
     section.draw = lambda shape: _draw_checkpoint(summary, curves, images, shape)
     section.alt = (
         "Index page images in bytes of WAL per row against x, the inserts per leaf page between two checkpoints, "
         f"on logarithmic axes, for {names(list(dict.fromkeys(summary.results.label(name) for name, _ in curves)))}, with the "
         f"curve {_FORMULA}."
     )
-    errors = [
-        abs(value / (images[compression] * images_per_row(x)) - 1)
-        for (_, compression), points in curves.items()
-        for x, value in points
+    ends = [
+        f"{summary.results.label(name)} {significant(points[0][1])} to {significant(points[-1][1])}"
+        for (name, compression), points in curves.items()
+        if compression == next(iter(curves))[1] and len(points) > 1
     ]
-    values = [value for points in curves.values() for _, value in points]
-    how = "predicted" if predicted else "fitted to these points"
-    size = ", ".join(f"{significant(bytes_)} bytes with wal_compression {name}" for name, bytes_ in images.items())
     section.sentence = (
-        f"Between the ends of this sweep the images cost {significant(min(values))} to {significant(max(values))} bytes of WAL "
-        f"a row, so no single WAL ratio holds for every checkpoint interval; the largest distance from {_FORMULA}, "
-        f"with images of {size} ({how}), is {percent(max(errors))}."
+        f"From the smallest x to the largest, images cost these bytes of WAL a row: {names(ends)}. No single WAL ratio holds "
+        "for every checkpoint interval."
+        if ends
+        else "One x alone was measured, which gives no curve."
     )
+    section.notes = _theory_notes(summary, random, images)
     return section
 
 
 def images_per_row(x: float) -> float:
     """Return the full-page images that a row causes with x inserts per leaf page and checkpoint, at random places."""
     return -math.expm1(-x) / x
+
+
+def _image_sizes(summary: Summary, random: Curves) -> dict[str, tuple[float, str]]:
+    """Return by compression the bytes of one image, and whether they were predicted, or fitted to the random keys."""
+    predicted: dict[str, list[float]] = defaultdict(list)
+    for each in summary.results.physics:
+        if each.fields.get("quantity") == "fpi_bytes":
+            predicted[str(dict(each.params).get("wal_compression", "off"))].append(float(each.fields["predicted"]))
+    return {
+        compression: (geometric_mean(found), "predicted")
+        if (found := predicted.get(compression))
+        else (geometric_mean([value / images_per_row(x) for x, value in points]), "fitted")
+        for (_, compression), points in random.items()
+    }
+
+
+def _theory_notes(summary: Summary, random: Curves, images: dict[str, tuple[float, str]]) -> list[str]:
+    """Say how far random keys lie from the curve, which is theirs alone: keys in order come back to the same leaf."""
+    notes = []
+    for (name, compression), points in random.items():
+        size, how = images[compression]
+        error = max(abs(value / (size * images_per_row(x)) - 1) for x, value in points)
+        notes.append(
+            f"The curve is {_FORMULA} times the bytes of one image, for keys at random places. wal_compression {compression}: "
+            f"{significant(size)} bytes, {how}; {summary.results.label(name)} lies within {percent(error)} of it."
+        )
+    return notes or ["No random keys were measured here, so no curve of the theory is drawn: it holds for them alone."]
 
 
 def _draw_wal(summary: Summary, totals: Sequence[Row], parts: dict[str, dict[str, Row]], shape: Shape) -> Figure:
@@ -218,6 +239,10 @@ def _wal_sentence(summary: Summary, totals: Sequence[Row], parts: dict[str, dict
     results = summary.results
     told_apart = [row for row in totals if row.ratio and row.ratio.claimed]
     baseline = results.label(results.baseline)
+    if not told_apart and not any(row.ratio and row.ratio.estimate for row in totals):
+        return (
+            "WAL was taken apart in one block, which gives no interval: the bars are what it was there, and nothing is claimed."
+        )
     if not told_apart:
         return f"No key is told from {baseline} by the WAL that it writes."
     most = max(told_apart, key=lambda row: row.level)
@@ -292,10 +317,14 @@ def _shares(histograms: Sequence[Record]) -> tuple[list[float], list[float]]:
     return edges, list(total / total.sum())
 
 
-def _median(edges: Sequence[float], shares: Sequence[float]) -> float:
-    """Return the middle of the bin that holds the median page."""
+def _median_bin(edges: Sequence[float], shares: Sequence[float]) -> tuple[float, float]:
+    """Return the edges of the bin that holds the median page."""
     position = int(np.searchsorted(np.cumsum(shares), 0.5))
-    return (edges[position] + edges[position + 1]) / 2
+    return edges[position], edges[position + 1]
+
+
+def _span(between: tuple[float, float]) -> str:
+    return f"between {between[0] * 100:.0f} and {percent(between[1])}"
 
 
 def _draw_fill(summary: Summary, shares: dict[str, tuple[list[float], list[float]]], shape: Shape) -> Figure:
@@ -317,15 +346,10 @@ def _draw_fill(summary: Summary, shares: dict[str, tuple[list[float], list[float
     return chart
 
 
-def _fitted(points: Sequence[tuple[float, float]]) -> float:
-    """Return the image size, bytes, that leaves the smallest relative distance from the theory: a geometric mean."""
-    return math.exp(sum(math.log(value / images_per_row(x)) for x, value in points) / len(points))
-
-
 def _draw_checkpoint(
     summary: Summary,
-    curves: dict[tuple[str, str], list[tuple[float, float]]],
-    images: dict[str, float],
+    curves: Curves,
+    images: dict[str, tuple[float, str]],
     shape: Shape,
 ) -> Figure:
     chart = figure(shape, 4.2, 4.6)
@@ -333,7 +357,7 @@ def _draw_checkpoint(
     ends = [x for points in curves.values() for x, _ in points]
     steps = np.geomspace(min(ends) * 0.8, max(ends) * 1.25, 80)
     dashes = ("-", "--", "-.", ":")
-    for (compression, size), dash in zip(images.items(), dashes * len(images), strict=False):
+    for (compression, (size, _)), dash in zip(images.items(), dashes * len(images), strict=False):
         axes.plot(
             steps,
             [size * images_per_row(float(x)) for x in steps],
@@ -342,7 +366,7 @@ def _draw_checkpoint(
             linewidth=1.2,
             label=f"theory, compression {compression}",
         )
-    compressions = list(images)
+    compressions = list(dict.fromkeys(compression for _, compression in curves))
     for (name, compression), points in curves.items():
         drawn = line_style(name) | {"linestyle": "none"}
         if compressions.index(compression):

@@ -53,7 +53,12 @@ def rate_by_size(summary: Summary) -> Section:
     reached = {name: rows for name, rows in edges.items() if rows <= last}
     section.draw = lambda shape: _draw_rates(summary, lines, reached, shape)
     section.alt = f"Rows inserted per second against rows in the table, for {labels(summary, lines)}."
-    section.sentence = _fall(summary, lines)
+    section.sentence = (
+        _fall(summary, lines)
+        if last > FAST_PATH_ROWS
+        else f"The load ends at {last:,.0f} rows, before PostgreSQL's short cut to the rightmost page is in use: rates of so "
+        "small a table say little."
+    )
     if buffers and edges:
         if reached:
             first = min(reached, key=lambda name: reached[name])

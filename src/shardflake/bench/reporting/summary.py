@@ -51,14 +51,15 @@ class Summary:
         return sorted(found, key=_sortable)
 
     def main_case(self, workload: str, metric: str, **wanted: Any) -> Params | None:
-        """Return the case that stands for a workload: most contenders, then most rows, then most clients.
+        """Return the case that stands for a workload: most contenders, then in cache, then most rows, then most clients.
 
         :param wanted: what its params must say where they have that name.
         """
 
-        def rank(params: Params) -> tuple[int, float, float]:
+        def rank(params: Params) -> tuple[int, bool, float, float]:
             named = dict(params)
-            return len(self.across(workload, metric, params)), named.get("rows", 0), named.get("clients", 0)
+            contenders = len(self.across(workload, metric, params))
+            return contenders, named.get("memory") != "uncached", named.get("rows", 0), named.get("clients", 0)
 
         fitting = [
             params

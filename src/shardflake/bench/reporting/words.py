@@ -55,6 +55,7 @@ METRICS = {
     "buffer_hits_per_row": Metric("buffer hits per row", 2),
     "buffer_reads_per_row": Metric("buffer reads per row", 3),
     "read_us": Metric("read, µs"),
+    "us_per_key": Metric("µs per key", 3),
     "seconds": Metric("seconds", 3),
 }
 
@@ -70,6 +71,7 @@ WORKLOADS = {
     "composite": "(tenant, id) index",
     "checkpoint": "checkpoints",
     "generator": "generator alone",
+    "overhead": "the runner itself",
 }
 
 WAL_PARTS = {
