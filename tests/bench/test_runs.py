@@ -34,7 +34,7 @@ TINY = dataclasses.replace(
     clients=(8,),
     disorder_rows=20_000,
     windows=(0, 1, 16),
-    live_rows=6400,
+    live_rows=8000,
     index_rows=6000,
     checkpoint_rows=6000,
     checkpoint_x=(1,),
@@ -156,7 +156,7 @@ def test_runs_of_one_seed_agree(everything: tuple[Path, Records], url: str, tmp_
 
 def test_eight_writers_leave_an_index_as_bigserials(url: str, tmp_path: Path) -> None:
     only = ("shardflake", "uuidv4")
-    records = measure(plan(url, "transactions50", only=only, session_rows=60_000), tmp_path)
+    records = measure(plan(url, "transactions50", only=only, session_rows=40_000, blocks={}, wal_blocks=0), tmp_path)
     baseline, ours, v4 = (
         values(records, contender=name, metric="index_bytes_per_row", block=0)[0]
         for name in ("bigserial", "shardflake", "uuidv4")
@@ -170,11 +170,13 @@ def test_eight_writers_leave_an_index_as_bigserials(url: str, tmp_path: Path) ->
 
 def test_instagrams_duplicates_and_density_show(url: str, tmp_path: Path) -> None:
     for number in itertools.count():
-        records = measure(plan(url, "disorder", only=("instagram",), live_rows=100_000, windows=()), tmp_path / str(number))
+        records = measure(
+            plan(url, "disorder", only=("instagram",), live_rows=48_000, disorder_rows=2000, windows=()), tmp_path / str(number)
+        )
         found = [each for each in records if each["kind"] == "finding" and each["contender"] == "instagram"]
         if any(each["count"] for each in found if each["what"] == "duplicates"):
             break
-        assert number < 10
+        assert number < 12
     assert any(each["count"] for each in found if each["what"] == "order_inversions")
     live = {
         each["contender"]: each["value"]

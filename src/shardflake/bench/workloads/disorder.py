@@ -21,7 +21,7 @@ SWEPT = {
     64: Contender("bigint", "bigint", "bigint", "0"),
     128: Contender("uuid", "uuid", "uuid", "gen_random_uuid()", width=16),
 }
-_BULK = f"insert into {SCRATCH}.{TABLE} (payload) select '{PAYLOAD}' from generate_series(1, 100)"  # noqa: S608
+_BULK = f"insert into {SCRATCH}.{TABLE} (payload) select '{PAYLOAD}' from generate_series(1, 1000)"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ class Disorder(Workload):
             )
 
     def _drawn(self, section: Section, profile: Profile, case: Case) -> None:
-        """Let writers draw keys for statements of 100 rows, and look at how late they came in."""
-        transactions = max(1, profile.live_rows // (100 * case.writers))
-        rows = transactions * 100 * case.writers
+        """Let writers draw keys for statements of 1,000 rows, and look at how late they came in."""
+        transactions = max(1, profile.live_rows // (1000 * case.writers))
+        rows = transactions * 1000 * case.writers
         section.make_table()
         start = wal.position(section.bench)
         section.run_pgbench([_BULK], case.writers, transactions)
