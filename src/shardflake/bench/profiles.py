@@ -69,7 +69,15 @@ PROFILES = {
             checkpoint_rows=120_000,
             checkpoint_x=(0.3, 1, 3),
         ),
-        Profile("standard", blocks={"bulk": 10, "autocommit": 10, "transactions50": 10, "reads": 10}),
+        Profile(
+            "standard",
+            other_blocks=2,
+            blocks={"bulk": 10, "autocommit": 10, "transactions50": 10, "reads": 10, "checkpoint": 1},
+            wal_blocks=1,
+            session_rows=10_000,
+            disorder_rows=200_000,
+            index_rows=100_000,
+        ),
         Profile(
             "full",
             other_blocks=10,

@@ -202,9 +202,10 @@ def _header(plan: Plan, bench: Bench) -> Record:
     present: Mapping[str, Any] = dict(
         bench.connection.execute("select name, current_setting(name) from pg_settings where name = any (%s)", (_REPORTED,))
     )
-    version, options = bench.one(
-        "select version(), coalesce((select string_agg(setting, ' ') from pg_config where name = 'CONFIGURE'), '')"
-    )
+    (version,) = bench.one("select version()")
+    options = ""
+    if bench.one("select has_table_privilege('pg_config', 'select')")[0]:
+        (options,) = bench.one("select coalesce((select setting from pg_config where name = 'CONFIGURE'), '')")  # type: ignore[assignment]
     warnings = list(bench.warnings)
     if present["fsync"] == "off":
         warnings.append("fsync is off on this server: nothing waits for the disk, and times say nothing about durable commits.")

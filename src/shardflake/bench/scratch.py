@@ -210,7 +210,7 @@ def _fill(connection: psycopg.Connection, schema: str) -> None:
 
 def _renamed(text: str, old: str, new: str) -> bytes:
     """Return SQL of ours for a schema of another name."""
-    return re.sub(rf"\b{old}\b(?!')", new, text).encode()
+    return re.sub(rf"\b{old}\b", new, text).encode()
 
 
 def _resource(name: str) -> str:

@@ -212,7 +212,7 @@ def _scale(axes: Axes, ratios: Sequence[float]) -> None:
     positive = [ratio for ratio in ratios if ratio > 0]
     least = min(positive, default=0.01)
     if min(ratios) <= 0:
-        axes.set_xscale("symlog", linthresh=least, linscale=0.4)
+        axes.set_xscale("symlog", linthresh=least, linscale=1)
     else:
         axes.set_xscale("log")
     axes.set_xlim(-least * 0.2 if min(ratios) <= 0 else least / 1.6, max(*positive, 1) * 8)

@@ -59,9 +59,9 @@ def physics(summary: Summary) -> Section:
         f"{len(found) - len(missed)} of {plural(len(found), 'prediction')} hold within what was allowed before the run"
         + (f"; outside {'is' if len(listed) == 1 else 'are'} {names(listed)}." if missed else ".")
     )
-    formulas = sorted({str(each.record.fields["formula"]) for each in found if each.record.fields.get("formula")})
-    rows = [[name.replace("_", " "), FORMULAS[name].text, FORMULAS[name].source] for name in formulas if name in FORMULAS]
-    if rows:
+    formulas = {str(each.record.fields["formula"]) for each in found if each.record.fields.get("formula")}
+    if formulas & FORMULAS.keys():
+        rows = [[name, formula.text, formula.source] for name, formula in FORMULAS.items()]  # they refer to each other
         section.tables.append(Table(["formula", "what it says", "source"], rows))
     return section
 

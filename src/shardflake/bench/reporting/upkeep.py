@@ -12,7 +12,7 @@ from shardflake.bench.reporting import forest
 from shardflake.bench.reporting.drawing import figure, legend_below, line_style, tag
 from shardflake.bench.reporting.series import Curve, curves, labels
 from shardflake.bench.reporting.summary import Row, Summary
-from shardflake.bench.reporting.words import Section, Shape, Table, names, number, told
+from shardflake.bench.reporting.words import NOTHING, Section, Shape, Table, names, number, told
 from shardflake.bench.storage import Params
 
 
@@ -67,17 +67,13 @@ def retention(summary: Summary) -> Section:
     elif panels:
         section.draw = lambda shape: forest.draw(summary, panels, shape)
         section.alt = f"Forest plots of time relative to {baseline}: {names([each.title for each in panels])}."
-    if panels:
-        phases = [each.title for each in panels]
-        order = {row.key.contender: None for each in panels for row in each.rows}
-        rows = [
-            [
-                summary.results.label(name),
-                *(_phase(next((row for row in each.rows if row.key.contender == name), None)) for each in panels),
-            ]
-            for name in order
-        ]
-        section.tables = [Table(["key", *phases], rows, f"Seconds, and the ratio to {baseline}; ~: not told from it.")]
+    cases = summary.cases("retention", "seconds")
+    if cases:
+        timed = {params: {row.key.contender: row for row in summary.across("retention", "seconds", params)} for params in cases}
+        order = sorted({name for rows in timed.values() for name in rows} - {summary.results.twin}, key=summary.results.order)
+        cells = [[summary.results.label(name), *(_phase(timed[params].get(name)) for params in cases)] for name in order]
+        headings = ["key", *(told(params) or "seconds" for params in cases)]
+        section.tables = [Table(headings, cells, f"Seconds, and the ratio to {baseline}; ~: not told from it.")]
     section.sentence = _retention_sentence(summary, panels, rounds[2] if rounds else {})
     return section
 
@@ -112,7 +108,9 @@ def _query(params: Params, several: bool) -> str:
 
 
 def _phase(row: Row | None) -> str:
-    return f"{number(row.level, 'seconds')}\n{row.ratio.text()}" if row and row.ratio else ""
+    if row is None:
+        return NOTHING
+    return number(row.level, "seconds") + (f"\n{row.ratio.text()}" if row.ratio else "")
 
 
 def _draw_rounds(summary: Summary, lines: dict[str, Curve], shape: Shape) -> Figure:

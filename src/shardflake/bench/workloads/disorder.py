@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shardflake.bench import keys, tree, wal
+from shardflake.bench import index, keys, tree, wal
 from shardflake.bench.contenders import SCRATCH, Contender
 from shardflake.bench.keys import Keys, Stream
 from shardflake.bench.profiles import Profile
 from shardflake.bench.scratch import Bench
-from shardflake.bench.section import PAYLOAD, TABLE, Params, Section
+from shardflake.bench.section import INDEX, PAYLOAD, TABLE, Params, Section
 from shardflake.bench.workloads.base import Workload
 from shardflake.bench.workloads.bulk import predict
 from shardflake.bench.workloads.sessions import emit_order
@@ -21,7 +21,7 @@ SWEPT = {
     64: Contender("bigint", "bigint", "bigint", "0"),
     128: Contender("uuid", "uuid", "uuid", "gen_random_uuid()", width=16),
 }
-_BULK = f"insert into {SCRATCH}.{TABLE} (payload) select '{PAYLOAD}' from generate_series(1, 100)"  # noqa: S608
+_BULK = f"insert into {SCRATCH}.{TABLE} (payload) select '{PAYLOAD}' from generate_series(1, 1000)"  # noqa: S608
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ class Disorder(Workload):
             )
 
     def _drawn(self, section: Section, profile: Profile, case: Case) -> None:
-        """Let writers draw keys for statements of 100 rows, and look at how late they came in."""
-        transactions = max(1, profile.live_rows // (100 * case.writers))
-        rows = transactions * 100 * case.writers
+        """Let writers draw keys for statements of 1,000 rows, and look at how late they came in."""
+        transactions = max(1, profile.live_rows // (1000 * case.writers))
+        rows = transactions * 1000 * case.writers
         section.make_table()
         start = wal.position(section.bench)
         section.run_pgbench([_BULK], case.writers, transactions)
@@ -147,8 +147,11 @@ class Disorder(Workload):
         placed.sizes(rows)
         placed.correctness(rows)
         emit_order(placed, start, end, rows)
-        if section.block == 0 and section.contender.unique:
-            predict(section.with_params(case=case.label), drawn)
+        if section.block == 0 and section.contender.unique and "pgstattuple" in section.bench.can:
+            # rows are ordered by the heap's records, those of the index come in nearly that order: density bears it
+            shape = tree.grow(keys.ranks(drawn).tolist(), section.contender.item_width)
+            measured = index.density(section.bench, INDEX)[1]
+            section.with_params(case=case.label).physics("leaf_density", "leaf_model", shape.density, measured, "1")
 
 
 def _place(made: Keys, distance: int) -> Params:
