@@ -7,6 +7,7 @@
     ├── UnsupportedServerError                  not PostgreSQL, or older than 15
     ├── ConnectionFailedError                   the server cannot be reached
     ├── InstallationError                       a file, revision or option of the installation is wrong
+    ├── FleetFileError                          shards.toml cannot be read; the message lists the lines
     ├── ServerError                             any other error of the server; carries .sqlstate and .hint
     └── GeneratorError (a ServerError)          raised by the SQL functions
         ├── ShardIdError                        SF001 SF007 SF008 SF009
@@ -40,6 +41,10 @@ class ConnectionFailedError(ShardflakeError):
 
 class InstallationError(ShardflakeError):
     """A file, a revision or an option of the installation is not what it must be."""
+
+
+class FleetFileError(ShardflakeError):
+    """The file that describes the fleet is not what it must be; the message names the line of everything that is wrong."""
 
 
 class ServerError(ShardflakeError):

@@ -16,6 +16,7 @@ from shardflake.cli.demo import demo
 from shardflake.cli.output import hide_passwords, stderr
 from shardflake.errors import (
     ConnectionFailedError,
+    FleetFileError,
     InvalidIdError,
     ShardflakeError,
     UnsupportedServerError,
@@ -23,6 +24,7 @@ from shardflake.errors import (
 
 _EXIT_CODES: tuple[tuple[type[ShardflakeError], int], ...] = (
     (InvalidIdError, 2),
+    (FleetFileError, 2),
     (ConnectionFailedError, 3),
     (UnsupportedServerError, 4),
     (ShardflakeError, 1),
