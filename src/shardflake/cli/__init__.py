@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from shardflake import __version__
-from shardflake.cli import db, ids
+from shardflake.cli import db, fleet, ids
 from shardflake.cli.demo import demo
 from shardflake.cli.output import hide_passwords, stderr
 from shardflake.errors import (
@@ -64,6 +64,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(db.app, name="db")
+app.add_typer(fleet.app, name="fleet")
 app.add_typer(ids.app, name="id")
 app.command("demo")(demo)
 
