@@ -14,6 +14,7 @@
         ├── IdentityError                       SF002 SF003
         ├── ClockError                          SF004 SF005
         ├── DurabilityError                     SF006
+        ├── RegistryError                       SF020 SF021 SF022
         ├── RangeError (also a ValueError)      SF010 SF011
         └── ColumnError                         SF012 SF013
 """
@@ -85,6 +86,10 @@ class RangeError(GeneratorError, ValueError):
     """An argument of a SQL function is out of range."""
 
 
+class RegistryError(GeneratorError):
+    """A shard id is taken or retired, or a name or database holds another one already, or none."""
+
+
 class ColumnError(GeneratorError):
     """A column cannot take ``next_id()`` as its default, or still uses it."""
 
@@ -103,6 +108,9 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF011": RangeError,
     "SF012": ColumnError,
     "SF013": ColumnError,
+    "SF020": RegistryError,
+    "SF021": RegistryError,
+    "SF022": RegistryError,
 }
 
 

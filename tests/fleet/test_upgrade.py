@@ -236,8 +236,8 @@ def test_an_upgrade_locks_no_other_table(make_fleet: Callable[..., TestFleet]) -
         "join pg_namespace n on n.oid = c.relnamespace join pg_database d on d.oid = l.database "
         "where d.datname = current_database() and l.mode = 'AccessExclusiveLock'"
     )
-    with install._transaction(engine) as connection:
-        install._run_alembic(connection, command_upgrade, "head")
+    with install.transaction(engine) as connection:
+        install.run_alembic(connection, command_upgrade, "head")
         found = set(connection.scalars(sa.text(query)))
     assert found - {"pg_toast"} == {"shardflake"}
 

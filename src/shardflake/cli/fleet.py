@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shardflake.cli.db import print_diff, require_driver
-from shardflake.cli.output import Format, FormatOption, hide_passwords, print_json, stderr, stdout, utc
+from shardflake.cli.output import Format, FormatOption, hide_passwords, iso, print_json, stderr, stdout, utc
+from shardflake.errors import FleetFileError
 
 if TYPE_CHECKING:
     from shardflake.fleet.check import Finding
     from shardflake.fleet.file import Fleet, Shard
     from shardflake.fleet.pool import Failure
+    from shardflake.fleet.registry import Entry
     from shardflake.fleet.upgrade import Outcome
     from shardflake.install import Status
 
@@ -161,6 +163,74 @@ def status(
     exit_for(bad, len(states))
 
 
+@app.command(no_args_is_help=True)
+def claim(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the shard, in the file.")],
+    file: FileOption = DEFAULT_FILE,
+    shard_id: Annotated[
+        int | None, typer.Option("--shard-id", metavar="N", min=0, max=8191, help="This one, not the lowest free.")
+    ] = None,
+    reuse_retired: Annotated[
+        bool, typer.Option("--reuse-retired", help="Allow a retired one; none of its ids may be left anywhere.")
+    ] = False,
+) -> None:
+    """Register a shard's id, or hand out the lowest free one and assign it; safe to repeat."""
+    fleet = load(file)
+    from shardflake.fleet import registry
+
+    given = registry.claim(_registry_of(fleet), fleet[name], shard_id, reuse_retired=reuse_retired)
+    typer.echo(f"{name} holds shard id {given}")
+
+
+@app.command(no_args_is_help=True)
+def retire(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the shard, in the registry.")], file: FileOption = DEFAULT_FILE
+) -> None:
+    """Give up the shard ids of a shard that is gone; they are never handed out again."""
+    fleet = load(file)
+    from shardflake.fleet import registry
+    from shardflake.fleet.file import ranges
+
+    gone = registry.retire(_registry_of(fleet), name)
+    typer.echo(f"retired {', '.join(ranges(gone))} of {name}")
+
+
+@app.command()
+def registry(
+    file: FileOption = DEFAULT_FILE,
+    install: Annotated[bool, typer.Option("--install", help="Install the registry first, or bring it up to date.")] = False,
+    sql: Annotated[bool, typer.Option("--sql", help="Print the SQL that --install would run; needs no server.")] = False,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Show who holds which shard id."""
+    require_driver()
+    from shardflake.fleet import registry
+    from shardflake.install import write_script
+
+    if sql:
+        typer.echo(write_script(directory=registry.directory()), nl=False)
+        return
+    database = _registry_of(load(file))
+    if install:
+        registry.install_registry(database)
+    known = registry.entries(database)
+    if format_ is Format.JSON:
+        print_json({"shards": [dataclasses.asdict(entry) | _times(entry) for entry in known]})
+    else:
+        rows = [
+            (
+                str(entry.shard_id),
+                entry.name,
+                "logical" if entry.logical else "",
+                entry.database_name,
+                utc(entry.claimed_at),
+                utc(entry.retired_at) if entry.retired_at is not None else "",
+            )
+            for entry in known
+        ]
+        print_table(("id", "name", "kind", "database", "claimed", "retired"), rows)
+
+
 def load(file: Path, tag: str | None = None) -> Fleet:
     """Return the fleet of a file, or the part of it that has a tag, and print its warnings."""
     require_driver()
@@ -170,6 +240,16 @@ def load(file: Path, tag: str | None = None) -> Fleet:
     for warning in fleet.warnings:
         stderr().print(f"warning: {warning}", style="yellow")
     return fleet.tagged(tag) if tag is not None else fleet
+
+
+def _registry_of(fleet: Fleet) -> str:
+    if fleet.registry is None:
+        raise FleetFileError('the file names no registry; write registry = "postgresql://..." above the first shard')
+    return fleet.registry
+
+
+def _times(entry: Entry) -> dict[str, str | None]:
+    return {"claimed_at": iso(entry.claimed_at), "retired_at": iso(entry.retired_at) if entry.retired_at is not None else None}
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
