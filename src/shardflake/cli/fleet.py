@@ -14,7 +14,7 @@ import typer
 
 from shardflake.cli.db import print_diff, require_driver
 from shardflake.cli.output import Format, FormatOption, hide_passwords, iso, print_json, stderr, stdout, utc
-from shardflake.errors import FleetFileError
+from shardflake.errors import FleetFileError, InvalidIdError
 
 if TYPE_CHECKING:
     from shardflake.fleet.check import Finding
@@ -229,6 +229,80 @@ def registry(
             for entry in known
         ]
         print_table(("id", "name", "kind", "database", "claimed", "retired"), rows)
+
+
+@app.command("create-logical", no_args_is_help=True)
+def create_logical(
+    numbers: Annotated[str, typer.Argument(metavar="N,N-N...", help="Shard ids, such as 100,200-299.")],
+    on: Annotated[str, typer.Option("--on", metavar="NAME", help="The shard that shall issue them.")],
+    file: FileOption = DEFAULT_FILE,
+) -> None:
+    """Let a database issue ids of further shards; thousands cost no more than one."""
+    fleet = load(file)
+    from shardflake.fleet import logical
+    from shardflake.fleet.file import numbers as parse
+
+    try:
+        shard_ids = parse(numbers.split(","))
+    except ValueError as error:
+        raise InvalidIdError(str(error)) from error
+    for shard in fleet.shards:
+        taken = [number for number in shard_ids if number == shard.shard_id or number in shard.logical_shards]
+        if shard.name != on and taken:
+            raise InvalidIdError(f"shard id {taken[0]} is that of {shard.name}")
+    logical.create(fleet[on], shard_ids)
+    typer.echo(f"{on} issues ids of {len(shard_ids)} further shards; add them to its logical_shards in {file}")
+
+
+@app.command("list-logical")
+def list_logical(
+    file: FileOption = DEFAULT_FILE, tag: TagOption = None, jobs: JobsOption = None, format_: FormatOption = Format.TABLE
+) -> None:
+    """Show which shard ids each database issues, its own included."""
+    fleet = load(file, tag)
+    from shardflake.fleet.file import ranges
+    from shardflake.fleet.observe import probe
+    from shardflake.fleet.pool import Failure, pool
+
+    with pool(jobs) as workers:
+        found = dict(workers.run(probe, fleet.shards))
+    known = {
+        shard.name: [] if isinstance(answer := found[shard], Failure) else list(answer.logical_shards) for shard in fleet.shards
+    }
+    failed = {shard.name: answer.message for shard in fleet.shards if isinstance(answer := found[shard], Failure)}
+    if format_ is Format.JSON:
+        print_json({"shards": known, "errors": failed})
+    else:
+        print_table(
+            ("shard", "issues ids of"),
+            [(name, failed.get(name) or ", ".join(ranges(ids)) or "none") for name, ids in known.items()],
+        )
+    exit_for([True] * len(failed), len(known))
+
+
+@app.command("move-logical", no_args_is_help=True)
+def move_logical(
+    shard_id: Annotated[int, typer.Argument(metavar="N", help="The logical shard's id.")],
+    source: Annotated[str, typer.Option("--from", metavar="NAME", help="The shard that issues its ids now.")],
+    target: Annotated[str, typer.Option("--to", metavar="NAME", help="The shard that shall issue them.")],
+    file: FileOption = DEFAULT_FILE,
+    schema: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Copy this schema's tables; without it, only the right to issue ids moves."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a move without --schema that was interrupted.")] = False,
+    patience: Annotated[float, typer.Option(metavar="SECONDS", min=0, help="To wait for transactions of the source.")] = 60.0,
+) -> None:
+    """Move a logical shard to another database: the source refuses from then on, ids stay unique and ascend."""
+    fleet = load(file)
+    from shardflake.fleet import logical
+
+    done = logical.move(fleet[source], fleet[target], shard_id, schema=schema, resume=resume, patience=patience)
+    typer.echo(
+        f"shard {shard_id} is on {target}: {done.rows} rows copied, no ids for {done.seconds:.2f} s; change {file} accordingly"
+    )
+    if done.left_in is not None:
+        typer.echo(f"the old rows are in schema {done.left_in} of {source}; drop it when you are sure")
 
 
 def load(file: Path, tag: str | None = None) -> Fleet:
