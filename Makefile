@@ -4,7 +4,7 @@ POSTGRES_15 ?= /usr/lib/postgresql/15/bin
 PYTEST = .venv/bin/python -m pytest
 ON_EVERY_SERVER = tests/sql tests/migrations tests/orm
 
-.PHONY: demo test lint torture snapshot bench-generator clean
+.PHONY: demo test lint torture snapshot bench-generator bench-fleet clean
 
 demo: .venv/ready
 	.venv/bin/shardflake demo $(DEMO_ARGS)
@@ -30,6 +30,9 @@ lint: .venv/ready
 
 snapshot: .venv/ready
 	.venv/bin/python -m tests.snapshot
+
+bench-fleet: .venv/ready
+	.venv/bin/python -m shardflake.bench.fleet $(BENCH_ARGS)
 
 bench-generator: .venv/ready
 	.venv/bin/python -m shardflake.bench.generator $(BENCH_ARGS)
