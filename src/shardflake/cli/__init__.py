@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from shardflake import __version__
-from shardflake.cli import db, fleet, ids
+from shardflake.cli import db, fleet, fleet_shards, ids  # noqa: F401
 from shardflake.cli.demo import demo
 from shardflake.cli.output import hide_passwords, stderr
 from shardflake.errors import (

@@ -12,7 +12,7 @@ docs/operations.md says, or a row that commits late is missed.
 from __future__ import annotations
 
 import heapq
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -49,9 +49,9 @@ def feed(
     :param newest_first: give them by descending id.
     :raises ShardflakeError: if the statement does not select the id, or the page is empty.
     """
-    position = _position(statement, id_, page)
-    runs = [_rows(engine, statement, id_, position, (after, before), page, newest_first) for engine in shards.engines.values()]
-    return heapq.merge(*runs, key=lambda row: row[position], reverse=newest_first)
+    pages = _Pages(statement, id_, page, newest_first)
+    runs = [_rows(engine, pages, (after, before)) for engine in shards.engines.values()]
+    return heapq.merge(*runs, key=pages.id_of, reverse=newest_first)
 
 
 async def async_feed(
@@ -65,14 +65,13 @@ async def async_feed(
     newest_first: bool = False,
 ) -> AsyncIterator[Row]:
     """Give the rows of all shards by ascending id, asynchronously; otherwise as :func:`feed`."""
-    position = _position(statement, id_, page)
+    pages = _Pages(statement, id_, page, newest_first)
     sign = -1 if newest_first else 1
     heap: list[tuple[int, int, Row, AsyncIterator[Row]]] = []
     for number, engine in enumerate(shards.engines.values()):
-        run = _async_rows(engine, statement, id_, position, (after, before), page, newest_first)
-        async for row in run:
-            heap.append((sign * row[position], number, row, run))
-            break
+        run = _async_rows(engine, pages, (after, before))
+        if (first := await anext(run, None)) is not None:
+            heap.append((sign * pages.id_of(first), number, first, run))
     heapq.heapify(heap)
     while heap:
         _, number, row, run = heap[0]
@@ -81,61 +80,56 @@ async def async_feed(
         if following is None:
             heapq.heappop(heap)
         else:
-            heapq.heapreplace(heap, (sign * following[position], number, following, run))
+            heapq.heapreplace(heap, (sign * pages.id_of(following), number, following, run))
 
 
-def _rows(
-    engine: sa.Engine,
-    statement: Statement,
-    id_: IdColumn,
-    position: int,
-    bounds: tuple[int, int],
-    page: int,
-    newest_first: bool,
-) -> Iterator[Row]:
-    while True:
+class _Pages:
+    """Selects page after page of one shard; holds no rows."""
+
+    def __init__(self, statement: Statement, id_: IdColumn, page: int, newest_first: bool) -> None:
+        if page < 1:
+            raise ShardflakeError(f"a page of {page} rows is empty; fetch 1 row or more at a time")
+        self._statement = statement.order_by(id_.desc() if newest_first else id_).limit(page)
+        self._id, self._size, self._newest_first = id_, page, newest_first
+        self._position = _position(statement, id_)
+
+    def select(self, bounds: tuple[int, int]) -> Statement:
+        """Return the statement of the first page within bounds, both exclusive."""
+        return self._statement.where(self._id > bounds[0], self._id < bounds[1])
+
+    def rest(self, bounds: tuple[int, int], rows: Sequence[Row]) -> tuple[int, int] | None:
+        """Return the bounds of what comes after a page, None if it was the last."""
+        if len(rows) < self._size:
+            return None
+        last = self.id_of(rows[-1])
+        return (bounds[0], last) if self._newest_first else (last, bounds[1])
+
+    def id_of(self, row: Row) -> int:
+        """Return a row's id."""
+        return int(row[self._position])
+
+
+def _rows(engine: sa.Engine, pages: _Pages, bounds: tuple[int, int] | None) -> Iterator[Row]:
+    while bounds is not None:
         with engine.connect() as connection:
-            rows = connection.execute(_page(statement, id_, bounds, page, newest_first)).all()
+            rows = connection.execute(pages.select(bounds)).all()
         yield from rows
-        if len(rows) < page:
-            return
-        bounds = _rest(bounds, rows[-1][position], newest_first)
+        bounds = pages.rest(bounds, rows)
         del rows  # before the next page comes
 
 
-async def _async_rows(
-    engine: AsyncEngine,
-    statement: Statement,
-    id_: IdColumn,
-    position: int,
-    bounds: tuple[int, int],
-    page: int,
-    newest_first: bool,
-) -> AsyncIterator[Row]:
-    while True:
+async def _async_rows(engine: AsyncEngine, pages: _Pages, bounds: tuple[int, int] | None) -> AsyncIterator[Row]:
+    while bounds is not None:
         async with engine.connect() as connection:
-            rows = (await connection.execute(_page(statement, id_, bounds, page, newest_first))).all()
+            rows = (await connection.execute(pages.select(bounds))).all()
         for row in rows:
             yield row
-        if len(rows) < page:
-            return
-        bounds = _rest(bounds, rows[-1][position], newest_first)
-        del rows, row  # before the next page comes
+        bounds = pages.rest(bounds, rows)
+        del rows  # before the next page comes
 
 
-def _page(statement: Statement, id_: IdColumn, bounds: tuple[int, int], page: int, newest_first: bool) -> Statement:
-    after, before = bounds
-    return statement.where(id_ > after, id_ < before).order_by(id_.desc() if newest_first else id_).limit(page)
-
-
-def _rest(bounds: tuple[int, int], last: int, newest_first: bool) -> tuple[int, int]:
-    return (bounds[0], last) if newest_first else (last, bounds[1])
-
-
-def _position(statement: Statement, id_: IdColumn, page: int) -> int:
+def _position(statement: Statement, id_: IdColumn) -> int:
     """Return where the id stands in a row."""
-    if page < 1:
-        raise ShardflakeError(f"a page of {page} rows is empty; fetch 1 row or more at a time")
     wanted: sa.ColumnElement[int] = sa.inspect(id_).expression if isinstance(id_, sqlalchemy.orm.InstrumentedAttribute) else id_
     for position, column in enumerate(statement.selected_columns):
         if column.compare(wanted):

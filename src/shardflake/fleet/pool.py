@@ -6,6 +6,7 @@ are at, then themselves.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -89,6 +90,7 @@ def pool(jobs: int | None = None) -> Iterator[Pool]:
 
 def _start() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # what was imported before the fork stays shared memory
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
