@@ -43,17 +43,17 @@ def installed(fleet: TestFleet) -> list[int]:
 
 
 def wait_for_some(fleet: TestFleet) -> None:
-    for _ in range(600):
+    for _ in range(3000):
         if installed(fleet):
             return
         time.sleep(0.02)
-    pytest.fail("no shard was upgraded within 12 s")
+    pytest.fail("no shard was upgraded in time")
 
 
 def settled(fleet: TestFleet) -> list[int]:
     """Return which shards are installed once no session is at work on them any more."""
     busy = "select count(*) from pg_stat_activity where application_name = 'shardflake' and state <> 'idle'"
-    for _ in range(500):
+    for _ in range(3000):
         if fleet.scalar(0, busy) == 1:
             return installed(fleet)
         time.sleep(0.02)
@@ -148,7 +148,7 @@ def test_an_interrupt_finishes_the_shards_under_work_and_says_so(make_fleet: Cal
     with command(fleet, "upgrade", "--jobs", "1", "--format", "json") as process:
         wait_for_some(fleet)
         os.killpg(process.pid, signal.SIGINT)
-        output, errors = process.communicate(timeout=30)
+        output, errors = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "interrupted: " in errors
     assert "Traceback" not in errors
