@@ -6,7 +6,7 @@ PYTEST = .venv/bin/python -m pytest
 PARALLEL = -n 2
 ON_EVERY_SERVER = tests/sql tests/migrations tests/orm tests/reliability -m 'not torture and not once'
 
-.PHONY: demo test lint torture snapshot bench bench-generator clean
+.PHONY: demo test lint torture snapshot bench bench-fleet bench-generator clean
 
 demo: .venv/ready
 	.venv/bin/shardflake demo $(DEMO_ARGS)
@@ -37,6 +37,9 @@ snapshot: .venv/ready
 # Key types in a B-tree, about 15 minutes; ends with the path of the report. BENCH_ARGS='--profile quick' for a first look.
 bench: .venv/ready
 	.venv/bin/shardflake bench run $(BENCH_ARGS)
+
+bench-fleet: .venv/ready
+	.venv/bin/python -m shardflake.bench.fleet $(BENCH_ARGS)
 
 bench-generator: .venv/ready
 	.venv/bin/python -m shardflake.bench.generator $(BENCH_ARGS)
