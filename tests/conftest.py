@@ -170,11 +170,3 @@ def dsn(engine: sa.Engine) -> str:
         return psycopg.conninfo.make_conninfo(
             host=info.host, port=info.port, user=info.user, dbname=info.dbname, password=info.password or None
         )
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave long soaks out, unless the markers are chosen by hand."""
-    if not config.getoption("markexpr"):
-        for item in items:
-            if item.get_closest_marker("torture"):
-                item.add_marker(pytest.mark.skip(reason="a long soak: run it with -m torture"))
