@@ -6,8 +6,11 @@ import uuid
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from shardflake.bench import contenders, keys, tree
+from shardflake.bench.workloads import WORKLOADS
+from shardflake.cli import app
 
 COUNT = 3000
 
@@ -67,3 +70,26 @@ def test_the_model_agrees_with_the_closed_form(rows: int) -> None:
 def test_the_model_halves_what_is_not_last() -> None:
     ascending = range(100_000, 100_774)  # the first leaf is left with 366 rows, and has room for 40 more
     assert [tree.grow([*ascending, *range(late)], 8).leaves for late in (0, 40, 41)] == [3, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--contender", "uuidv9"], "unknown contender uuidv9; known: bigserial, bigserial-aa"),
+        (["--contender", "mine=float:random()"], "is not one of bigint, uuid, text"),
+        (["--contender", "shardflake=bigint:1"], "is a contender already"),
+        (["--workload", "lunch"], "unknown workload lunch; known: bulk, autocommit"),
+        (["--profile", "slow"], "known: quick, standard, full"),
+    ],
+)
+def test_usage_errors_say_what_is_known(options: list[str], told: str) -> None:
+    done = CliRunner().invoke(app, ["bench", "run", *options], env={"COLUMNS": "400"})
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.split())
+
+
+def test_the_list_has_everything() -> None:
+    done = CliRunner().invoke(app, ["bench", "list"])
+    assert done.exit_code == 0
+    for name in (*(each.name for each in contenders.CONTENDERS), *(each.name for each in WORKLOADS)):
+        assert f"  {name} " in done.output
