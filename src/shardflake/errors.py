@@ -7,6 +7,7 @@
     ├── UnsupportedServerError                  not PostgreSQL, or older than 15
     ├── ConnectionFailedError                   the server cannot be reached
     ├── InstallationError                       a file, revision or option of the installation is wrong
+    ├── NoLeaseError                            a worker generator holds no lease, or its clock is off: it issues nothing
     ├── ServerError                             any other error of the server; carries .sqlstate and .hint
     └── GeneratorError (a ServerError)          raised by the SQL functions
         ├── ShardIdError                        SF001 SF007 SF008 SF009
@@ -14,7 +15,11 @@
         ├── ClockError                          SF004 SF005
         ├── DurabilityError                     SF006
         ├── RangeError (also a ValueError)      SF010 SF011
-        └── ColumnError                         SF012 SF013
+        ├── ColumnError                         SF012 SF013
+        ├── WorkerError                         SF020
+        │   ├── WorkerHeldError                 SF021
+        │   └── LeaseLostError                  SF022
+        └── TicketError                         SF023
 """
 
 from __future__ import annotations
@@ -40,6 +45,10 @@ class ConnectionFailedError(ShardflakeError):
 
 class InstallationError(ShardflakeError):
     """A file, a revision or an option of the installation is not what it must be."""
+
+
+class NoLeaseError(ShardflakeError):
+    """A worker generator may issue nothing now: it holds no lease that is fresh enough, or its clock was set back."""
 
 
 class ServerError(ShardflakeError):
@@ -84,6 +93,22 @@ class ColumnError(GeneratorError):
     """A column cannot take ``next_id()`` as its default, or still uses it."""
 
 
+class WorkerError(GeneratorError):
+    """A worker id, a range of them, or an argument of a lease is not what it must be."""
+
+
+class WorkerHeldError(WorkerError):
+    """Someone else holds the worker id, or ids of the range."""
+
+
+class LeaseLostError(WorkerError):
+    """A lease of a worker id is over and cannot be renewed."""
+
+
+class TicketError(GeneratorError):
+    """A series of tickets is unknown, taken or exhausted, or an argument is out of range."""
+
+
 SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF001": ShardIdError,
     "SF002": IdentityError,
@@ -98,6 +123,10 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF011": RangeError,
     "SF012": ColumnError,
     "SF013": ColumnError,
+    "SF020": WorkerError,
+    "SF021": WorkerHeldError,
+    "SF022": LeaseLostError,
+    "SF023": TicketError,
 }
 
 
