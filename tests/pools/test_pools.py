@@ -108,8 +108,8 @@ def test_threads_share_no_id(engine: sa.Engine) -> None:
     settle(pool)
 
 
-def draw_in_child(draw: Callable[[], list[int]]) -> list[int]:
-    """Return what a forked child draws."""
+def draw_in_child(draw: Callable[[], list[int]], meanwhile: Callable[[], object] = int) -> list[int]:
+    """Return what a forked child draws; the parent does something meanwhile."""
     reader, writer = os.pipe()
     if (child := os.fork()) == 0:
         try:
@@ -118,6 +118,7 @@ def draw_in_child(draw: Callable[[], list[int]]) -> list[int]:
         finally:
             os._exit(0)
     os.close(writer)
+    meanwhile()
     with os.fdopen(reader) as file:
         text = file.read()
     os.waitpid(child, 0)
