@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from array import array
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -32,8 +33,10 @@ class Proxy:
         self.port = free_port()
         self._cut = threading.Event()
         self._sockets: list[socket.socket] = []
+        self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", self.port))
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def cut(self) -> None:
         self._cut.set()
@@ -44,22 +47,28 @@ class Proxy:
         self._cut.clear()
 
     def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
         self._listener.close()
         self._drop()
 
     def _drop(self) -> None:
-        sockets, self._sockets = self._sockets, []
+        with self._lock:
+            sockets, self._sockets = self._sockets, []
         for one in sockets:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)  # wakes the relay up
             one.close()
 
     def _accept(self) -> None:
         while True:
             try:
                 inside, _ = self._listener.accept()
-                outside = socket.create_connection(("127.0.0.1", self._target))
             except OSError:
                 return
-            self._sockets += (inside, outside)
+            outside = socket.create_connection(("127.0.0.1", self._target))
+            with self._lock:
+                self._sockets += (inside, outside)
             for source, sink in ((inside, outside), (outside, inside)):
                 threading.Thread(target=self._relay, args=(source, sink), daemon=True).start()
 
