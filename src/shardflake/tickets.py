@@ -7,9 +7,7 @@ its commit.
 from __future__ import annotations
 
 import itertools
-import os
 import threading
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +15,7 @@ import sqlalchemy as sa
 
 from shardflake.connect import translate_errors
 from shardflake.errors import ConnectionFailedError, ShardflakeError
+from shardflake.forks import drop_in_children
 
 _LEASE = sa.text("select first_number, increment from shardflake.lease_tickets(:series, :count)")
 
@@ -52,7 +51,7 @@ class TicketPool:
         self._turns = itertools.cycle(range(len(self._engines)))
         self.metrics = TicketMetrics()
         self._reset()
-        _POOLS.add(self)
+        drop_in_children(self)
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
@@ -92,15 +91,3 @@ class TicketPool:
         self._reset()
         for engine in self._engines:
             engine.dispose(close=False)
-
-
-_POOLS: weakref.WeakSet[TicketPool] = weakref.WeakSet()
-
-
-def _drop_inherited_blocks() -> None:
-    for pool in list(_POOLS):
-        pool._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_drop_inherited_blocks)

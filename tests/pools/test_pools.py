@@ -19,10 +19,10 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from shardflake.errors import ConnectionFailedError
+from shardflake.forks import _WATCHED
 from shardflake.ids import decode
 from shardflake.pools import AsyncIdPool, IdPool
 from shardflake.pools.block import EMPTY
-from shardflake.pools.threaded import _POOLS
 from tests.orm.conftest import async_engine, driver_url
 
 __all__ = ["async_engine"]
@@ -40,8 +40,8 @@ def engine_on(shard: sa.Engine) -> Iterator[sa.Engine]:
     """Give an engine of an application; its pools are closed at the end."""
     made = sa.create_engine(driver_url(shard, "psycopg"))
     yield made
-    for pool in list(_POOLS):
-        if pool._engine is made:
+    for pool in list(_WATCHED):
+        if isinstance(pool, IdPool) and pool._engine is made:
             pool.close()
     made.dispose()
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import weakref
 from collections.abc import AsyncIterator
 from time import monotonic
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from shardflake.connect import translate_errors
+from shardflake.forks import drop_in_children
 from shardflake.pools.block import EMPTY, LEASE, Block, PoolMetrics, check_options
 
 
@@ -30,7 +29,7 @@ class AsyncIdPool:
         self._max_age = max_age
         self.metrics = PoolMetrics()
         self._reset()
-        _POOLS.add(self)
+        drop_in_children(self)
 
     def _reset(self) -> None:
         self._block = EMPTY
@@ -117,15 +116,3 @@ class AsyncIdPool:
     def _after_fork(self) -> None:
         self._reset()
         self._engine.sync_engine.dispose(close=False)
-
-
-_POOLS: weakref.WeakSet[AsyncIdPool] = weakref.WeakSet()
-
-
-def _drop_inherited_blocks() -> None:
-    for pool in list(_POOLS):
-        pool._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_drop_inherited_blocks)

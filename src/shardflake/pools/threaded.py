@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import threading
-import weakref
 from collections.abc import Iterator
 from time import monotonic
 
 import sqlalchemy as sa
 
 from shardflake.connect import translate_errors
+from shardflake.forks import drop_in_children
 from shardflake.pools.block import EMPTY, LEASE, Block, PoolMetrics, check_options
 
 
@@ -39,7 +38,7 @@ class IdPool:
         self._max_age = max_age
         self.metrics = PoolMetrics()
         self._reset()
-        _POOLS.add(self)
+        drop_in_children(self)
 
     def _reset(self) -> None:
         """Start without a block, and with locks that nobody holds."""
@@ -161,15 +160,3 @@ class IdPool:
     def _after_fork(self) -> None:
         self._reset()
         self._engine.dispose(close=False)
-
-
-_POOLS: weakref.WeakSet[IdPool] = weakref.WeakSet()
-
-
-def _drop_inherited_blocks() -> None:
-    for pool in list(_POOLS):
-        pool._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_drop_inherited_blocks)

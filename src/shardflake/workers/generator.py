@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -15,6 +13,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from shardflake.errors import NoLeaseError
+from shardflake.forks import drop_in_children
 from shardflake.layout import SHARDFLAKE, Layout
 from shardflake.workers.fields import WorkerFields
 from shardflake.workers.keeper import Keeper
@@ -101,7 +100,7 @@ class WorkerGenerator:
         self.metrics = WorkerMetrics()
         self._keeper = Keeper(engine, self, holder, worker, renew_every)
         self._reset()
-        _GENERATORS.add(self)
+        drop_in_children(self)
 
     def _reset(self) -> None:
         """Hold no lease, and locks that nobody holds."""
@@ -315,15 +314,3 @@ class WorkerGenerator:
         """Return the lease and the time used up to now."""
         with self._lock:
             return self._lease, self._used()
-
-
-_GENERATORS: weakref.WeakSet[WorkerGenerator] = weakref.WeakSet()
-
-
-def _forget_inherited_leases() -> None:
-    for generator in list(_GENERATORS):
-        generator._after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_inherited_leases)
