@@ -4,7 +4,7 @@ POSTGRES_15 ?= /usr/lib/postgresql/15/bin
 PYTEST = .venv/bin/python -m pytest
 ON_EVERY_SERVER = tests/sql tests/migrations tests/orm
 
-.PHONY: demo test lint torture snapshot bench-generator clean
+.PHONY: demo test lint torture snapshot bench-generator bench-pools clean
 
 demo: .venv/ready
 	.venv/bin/shardflake demo $(DEMO_ARGS)
@@ -33,6 +33,10 @@ snapshot: .venv/ready
 
 bench-generator: .venv/ready
 	.venv/bin/python -m shardflake.bench.generator $(BENCH_ARGS)
+
+bench-pools: .venv/ready
+	.venv/bin/python -m pip install -q --disable-pip-version-check -e '.[bench-pools]'
+	.venv/bin/python -m shardflake.bench.pools $(BENCH_ARGS)
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
