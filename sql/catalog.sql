@@ -12,7 +12,7 @@ with schema as (
     from schema s
   union all
   select 'function ' || p.oid::pg_catalog.regprocedure::text,
-         case when p.proname in ('shard_id', '_logical_shards', '_max_lead', '_window_file', '_system_identifier')
+         case when p.proname in ('shard_id', '_logical_shards', '_max_lead', '_window_file', '_system_identifier', '_worker_range')
               then pg_catalog.regexp_replace(pg_catalog.pg_get_functiondef(p.oid), 'RETURN .*', 'RETURN (constant of the shard)')
               else pg_catalog.pg_get_functiondef(p.oid) end,
          pg_catalog.obj_description(p.oid, 'pg_proc'),

@@ -27,6 +27,11 @@ begin
       errcode = 'SF007', hint = 'The default of 10 seconds suits most servers; 0 refuses as soon as the clock is set back.';
   end if;
   perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);
+  select s into v_bad from unnest(logical_shards || p_shard_id) as s where s <@ shardflake._worker_range() limit 1;
+  if found then
+    raise exception 'shard id % is one of the worker ids % that this database leases', v_bad, shardflake._worker_range() using
+      errcode = 'SF007', hint = 'Choose another id, or reserve other worker ids first: SELECT shardflake.reserve_worker_ids(first, last).';
+  end if;
   v_old := shardflake.shard_id();
   if v_old <> p_shard_id and not replace then
     raise exception 'this database is shard % already, it cannot become shard % as well', v_old, p_shard_id using
