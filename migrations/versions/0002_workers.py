@@ -12,14 +12,14 @@ FILES = {
     "functions/_commit_durably.sql": "87f905bb4287",
     "functions/_incarnation_name.sql": "ec741fef9a05",
     "functions/_begin_lease.sql": "14a56b12d42d",
-    "functions/reserve_worker_ids.sql": "727c432ce1bf",
-    "functions/claim_worker.sql": "18bc5e9ccbb4",
-    "functions/renew_worker.sql": "815e32f001ea",
+    "functions/reserve_worker_ids.sql": "b5a61ef06416",
+    "functions/claim_worker.sql": "dcebe3a99e89",
+    "functions/renew_worker.sql": "ffd197f76408",
     "functions/release_worker.sql": "a126f9e2daff",
     "functions/workers.sql": "b125e354b42c",
     "functions/grant_worker_usage.sql": "3fe0d89c8ae6",
 }
-DROP = {"drop_workers.sql": "1dacc429261b"}
+DROP = {"drop_workers.sql": "587bfaefa9a0"}
 
 
 def install(operations: Executor) -> None:

@@ -140,7 +140,7 @@ def attack(bin_dir: Path | None, seconds: float, seed: int = 1, *, broken: bool 
     """
     outcome = Outcome("leases" + (" without expiry" if broken else ""))
     chance = random.Random(seed)
-    with attacked_server(bin_dir, fsync="off") as (server, _), tempfile.TemporaryDirectory() as name:
+    with attacked_server(bin_dir, fsync="off") as server, tempfile.TemporaryDirectory() as name:
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(RESERVE)
         directory = Path(name)

@@ -69,7 +69,7 @@ def fail_over(primary: LocalServer, standby: LocalServer, clock: Clock, skew: fl
 @pytest.mark.parametrize("broken", [False, True], ids=["as it is", "without the mark"])
 def test_blocks_are_not_reissued_from_a_to_b_and_back(bin_dir: Path | None, broken: bool) -> None:
     """Vitess's case: applications go on drawing from blocks that the new primary never heard of."""
-    with attacked_server(bin_dir) as (first, _):
+    with attacked_server(bin_dir) as first:
         if broken:
             with psycopg.connect(first.url(), autocommit=True) as connection:
                 without_mark(connection)
@@ -100,7 +100,7 @@ def test_blocks_are_not_reissued_from_a_to_b_and_back(bin_dir: Path | None, brok
 
 @pytest.mark.parametrize("broken", [False, True], ids=["as it is", "without the wait"])
 def test_a_lease_that_the_new_primary_never_heard_of_runs_out_first(bin_dir: Path | None, broken: bool) -> None:
-    with attacked_server(bin_dir) as (first, _):
+    with attacked_server(bin_dir) as first:
         with psycopg.connect(first.url(), autocommit=True) as connection:
             connection.execute("select shardflake.reserve_worker_ids(7000, 7003, '2 s')")
             if broken:
@@ -141,7 +141,7 @@ def test_a_lease_that_the_new_primary_never_heard_of_runs_out_first(bin_dir: Pat
 @pytest.mark.torture
 @pytest.mark.parametrize("skip", [1000, 0])
 def test_tickets_of_lost_blocks_are_skipped(bin_dir: Path | None, skip: int) -> None:
-    with attacked_server(bin_dir) as (first, _):
+    with attacked_server(bin_dir) as first:
         with psycopg.connect(first.url(), autocommit=True) as connection:
             connection.execute("select shardflake.create_tickets('order', failover_skip => %s)", (skip,))
         switch = Switch(first)
