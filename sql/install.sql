@@ -6,7 +6,26 @@ set local search_path = pg_catalog, pg_temp;
 
 \ir schema.sql
 \ir functions/epoch_ms.sql
+\ir functions/_id_tick_ms.sql
+\ir functions/_id_time_bits.sql
+\ir functions/_id_time_shift.sql
+\ir functions/_id_shard_bits.sql
+\ir functions/_id_shard_shift.sql
+\ir functions/_id_counter_bits.sql
+\ir functions/_id_counter_shift.sql
 \ir functions/shard_id.sql
+\ir functions/_layout.sql
+\ir functions/_tick_ms.sql
+\ir functions/_window_bits.sql
+\ir functions/_time_shift.sql
+\ir functions/_shard_bits.sql
+\ir functions/_shard_shift.sql
+\ir functions/_counter_bits.sql
+\ir functions/_counter_shift.sql
+\ir functions/_span.sql
+\ir functions/_void_bits.sql
+\ir functions/_plain.sql
+\ir functions/_due.sql
 \ir functions/_logical_shards.sql
 \ir functions/_max_lead.sql
 \ir functions/_window_file.sql
@@ -20,6 +39,9 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/max_id.sql
 \ir functions/make_id.sql
 \ir functions/_tick.sql
+\ir functions/_ticks.sql
+\ir functions/_place.sql
+\ir functions/_batch_limit.sql
 \ir functions/_no_shard.sql
 \ir functions/_refuse_shard.sql
 \ir functions/_check_identity.sql
@@ -32,7 +54,10 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/next_ids.sql
 \ir functions/id_columns.sql
 \ir functions/_arm.sql
+\ir functions/_preset.sql
+\ir functions/_set_layout.sql
 \ir functions/assign_shard.sql
+\ir functions/custom_layout.sql
 \ir functions/confirm_identity.sql
 \ir functions/status.sql
 \ir functions/grant_usage.sql
