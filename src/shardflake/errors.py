@@ -14,7 +14,8 @@
         ├── ClockError                          SF004 SF005
         ├── DurabilityError                     SF006
         ├── RangeError (also a ValueError)      SF010 SF011
-        └── ColumnError                         SF012 SF013
+        ├── ColumnError                         SF012 SF013
+        └── LayoutError                         SF014
 """
 
 from __future__ import annotations
@@ -84,6 +85,10 @@ class ColumnError(GeneratorError):
     """A column cannot take ``next_id()`` as its default, or still uses it."""
 
 
+class LayoutError(GeneratorError):
+    """The layout is unknown, does not fit 63 bits or the clock, or is another than the one that the database has."""
+
+
 SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF001": ShardIdError,
     "SF002": IdentityError,
@@ -98,6 +103,7 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF011": RangeError,
     "SF012": ColumnError,
     "SF013": ColumnError,
+    "SF014": LayoutError,
 }
 
 

@@ -124,7 +124,10 @@ def test_next_id_is_inlined_into_a_default(connection: psycopg.Connection) -> No
 
 
 def test_every_function_is_labelled_and_commented(connection: psycopg.Connection) -> None:
-    pure = {"timestamp_of", "shard_of", "counter_of", "decode", "min_id", "max_id", "make_id", "epoch_ms", "_tick_at"}
+    pure = {"timestamp_of", "shard_of", "counter_of", "decode", "min_id", "max_id", "make_id", "epoch_ms", "_tick_at"} | {
+        "_preset", "_id_tick_ms", "_id_time_bits", "_id_time_shift", "_id_shard_bits", "_id_shard_shift", "_id_counter_bits",
+        "_id_counter_shift",
+    }  # fmt: skip
     query = """
         select p.proname, p.provolatile, p.proisstrict, p.proparallel, p.proconfig, obj_description(p.oid) as comment, l.lanname
           from pg_proc p join pg_language l on l.oid = p.prolang where p.pronamespace = 'shardflake'::regnamespace
@@ -151,10 +154,12 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
     """
     assert [row[0] for row in connection.execute(query)] == [
         "assign_shard(p_shard_id integer, logical_shards integer[] DEFAULT NULL::integer[], "
-        "max_lead interval DEFAULT NULL::interval, replace boolean DEFAULT false) -> void",
+        "max_lead interval DEFAULT NULL::interval, replace boolean DEFAULT false, layout text DEFAULT NULL::text) -> void",
         "confirm_identity(OUT columns_checked integer, OUT largest_id bigint, "
         "OUT high_water timestamp with time zone) -> record",
         "counter_of(p_id bigint) -> integer",
+        "custom_layout(time_bits integer, shard_bits integer, counter_bits integer, epoch timestamp with time zone, "
+        "tick_ms integer DEFAULT 1, counter_first boolean DEFAULT false) -> void",
         'decode(p_id bigint, OUT "time" timestamp with time zone, OUT shard integer, OUT counter integer) -> record',
         "drop_id_default(p_table regclass, p_column name) -> void",
         "epoch_ms() -> bigint",
