@@ -38,6 +38,10 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/min_id.sql
 \ir functions/max_id.sql
 \ir functions/make_id.sql
+\ir functions/_preset.sql
+\ir functions/decode_as.sql
+\ir functions/min_id_as.sql
+\ir functions/max_id_as.sql
 \ir functions/_tick.sql
 \ir functions/_ticks.sql
 \ir functions/_place.sql
@@ -54,7 +58,6 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/next_ids.sql
 \ir functions/id_columns.sql
 \ir functions/_arm.sql
-\ir functions/_preset.sql
 \ir functions/_set_layout.sql
 \ir functions/assign_shard.sql
 \ir functions/custom_layout.sql

@@ -86,13 +86,13 @@ class Clock:
 
 
 @contextmanager
-def attacked_server(bin_dir: Path | None, **settings: str) -> Iterator[tuple[LocalServer, Clock]]:
-    """Give a server with shard 5 in database postgres, a clock that can be set, and durable writes."""
+def attacked_server(bin_dir: Path | None, layout: str = "shardflake", **settings: str) -> Iterator[tuple[LocalServer, Clock]]:
+    """Give a server with shard 5 of a layout in database postgres, a clock that can be set, and durable writes."""
     server = LocalServer(bin_dir, {"shared_buffers": "64MB", "log_min_messages": "fatal", **settings})
     try:
         clock = Clock(server)
         server.create().start()
-        install.upgrade(make_engine(server.url()), shard_id=5)
+        install.upgrade(make_engine(server.url()), shard_id=5, layout=layout)
         yield server, clock
     finally:
         server.remove()

@@ -134,7 +134,7 @@ def test_every_function_is_labelled_and_commented(connection: psycopg.Connection
     """
     with connection.cursor(row_factory=dict_row) as cursor:
         functions = cursor.execute(query).fetchall()
-    assert len(functions) == 34
+    assert len(functions) == 62
     for function in functions:
         name = function["proname"]
         assert function["comment"], name
@@ -161,13 +161,17 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "custom_layout(time_bits integer, shard_bits integer, counter_bits integer, epoch timestamp with time zone, "
         "tick_ms integer DEFAULT 1, counter_first boolean DEFAULT false) -> void",
         'decode(p_id bigint, OUT "time" timestamp with time zone, OUT shard integer, OUT counter integer) -> record',
+        'decode(p_id bigint, layout text, OUT "time" timestamp with time zone, OUT shard integer, OUT counter integer) '
+        "-> record",
         "drop_id_default(p_table regclass, p_column name) -> void",
         "epoch_ms() -> bigint",
         "grant_usage(p_role regrole) -> void",
         "id_columns() -> TABLE(table_name regclass, column_name name)",
         "make_id(p_time timestamp with time zone, p_shard integer, p_counter integer) -> bigint",
         "max_id(p_time timestamp with time zone) -> bigint",
+        "max_id(p_time timestamp with time zone, layout text) -> bigint",
         "min_id(p_time timestamp with time zone) -> bigint",
+        "min_id(p_time timestamp with time zone, layout text) -> bigint",
         "next_id() -> bigint",
         "next_id(p_shard integer) -> bigint",
         "next_ids(p_count integer) -> SETOF bigint",
