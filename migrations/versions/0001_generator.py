@@ -62,7 +62,7 @@ FILES = {
     "functions/next_ids.sql": "c850555206b6",
     "functions/id_columns.sql": "27320ada43a1",
     "functions/_arm.sql": "8cc7d3f99a55",
-    "functions/_set_layout.sql": "a6b3c7313771",
+    "functions/_set_layout.sql": "ac26432c0f6d",
     "functions/assign_shard.sql": "a27fe26e5e2e",
     "functions/custom_layout.sql": "ae2e279fa5cd",
     "functions/confirm_identity.sql": "d4b5d12b78fd",

@@ -55,6 +55,12 @@ begin
     execute format('create or replace function shardflake.%I() returns %s language sql %s parallel safe return %s',
                    v_constant.name, v_constant.type, v_constant.label, v_constant.value);
   end loop;
+  -- An assignment that was rolled back has left its ticks in the sequences, which may be of another layout. Ids drawn in it lie
+  -- below now and its lead, so the first window opens above both, as after a restart.
+  if pg_sequence_last_value('shardflake._high_water') > 0 then
+    perform setval('shardflake._incarnation', 0), setval('shardflake._window', 0), setval('shardflake._opened', 0);
+    perform setval('shardflake._high_water', shardflake._tick() + shardflake._ticks(3000));
+  end if;
 end $$;
 
 comment on function shardflake._set_layout(text, integer, integer, integer, boolean, bigint, integer) is

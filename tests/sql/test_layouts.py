@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
@@ -34,9 +34,10 @@ def make_layout(make_database: Callable[..., sa.Engine], installed_template: str
 
 
 @pytest.fixture
-def unassigned(make_database: Callable[..., sa.Engine], installed_template: str) -> psycopg.Connection:
+def unassigned(make_database: Callable[..., sa.Engine], installed_template: str) -> Iterator[psycopg.Connection]:
     """A connection to a database without a shard id."""
-    return psycopg.connect(dsn(make_database(installed_template)), autocommit=True)
+    with psycopg.connect(dsn(make_database(installed_template)), autocommit=True) as connection:
+        yield connection
 
 
 @pytest.mark.parametrize("layout", OTHERS)
@@ -85,7 +86,9 @@ def test_the_ends_of_a_layouts_time_field(make_layout: Callable[[str], psycopg.C
         connection.execute("select shardflake.next_id()")
         bits = 63 - preset.time.bits
         connection.execute(f"select setval('shardflake._high_water', {last}), setval('shardflake._opened', {last})")
-        connection.execute(f"select setval('shardflake._window', ({last}::bigint << {bits}) | ((1::bigint << {bits}) - 1))")
+        connection.execute(
+            f"select setval('shardflake._window', ({last}::bigint << {bits}) | (1 << shardflake._counter_bits()) - 1)"
+        )
         refused(connection, "select shardflake.next_id()", "SF004", f"the {preset.time.bits}-bit time field of shard 5 ends at")
 
 
@@ -153,8 +156,17 @@ def test_a_session_that_planned_with_another_layout_follows(unassigned: psycopg.
     with unassigned.transaction(force_rollback=True):
         unassigned.execute("select shardflake.assign_shard(5, layout => 'twitter')")
         unassigned.execute("select shardflake.next_id() from generate_series(1, 9000)")
-    unassigned.execute("select shardflake.confirm_identity()") if scalar(unassigned, "select shardflake.shard_id()") else None
+        twitter = unassigned.execute("select shardflake.timestamp_of(shardflake.next_id()), now()").fetchone()
+        assert twitter is not None
+        assert abs(twitter[0] - twitter[1]) < timedelta(seconds=10)
     refused(unassigned, "select shardflake.next_id()", "SF001", "has no shard id yet")
+    unassigned.execute("select shardflake.assign_shard(6, layout => 'sonyflake')")
+    ids = [row[0] for row in unassigned.execute("select shardflake.next_id() from generate_series(1, 2000)")]
+    assert ids == sorted(set(ids))
+    for value in ids[::100]:
+        fields = PRESETS["sonyflake"].decode(value)
+        assert fields["shard"] == 6
+        assert abs(PRESETS["sonyflake"].time_of_tick(fields["time"]) - datetime.now(UTC)) < timedelta(seconds=10)
 
 
 @pytest.mark.parametrize(
