@@ -12,7 +12,7 @@ FILES = {
     "functions/_commit_durably.sql": "87f905bb4287",
     "functions/_incarnation_name.sql": "ec741fef9a05",
     "functions/_begin_lease.sql": "14a56b12d42d",
-    "functions/reserve_worker_ids.sql": "b5a61ef06416",
+    "functions/reserve_worker_ids.sql": "2f0746572a0f",
     "functions/claim_worker.sql": "dcebe3a99e89",
     "functions/renew_worker.sql": "ffd197f76408",
     "functions/release_worker.sql": "a126f9e2daff",

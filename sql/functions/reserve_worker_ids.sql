@@ -7,8 +7,8 @@ declare
   v_range int4range;
   v_bad integer;
 begin
-  if p_first is null or p_last is null or p_first < 0 or p_last > 8191 or p_first > p_last then
-    raise exception 'worker ids % to % are not within 0 to 8191', coalesce(p_first::text, 'NULL'), coalesce(p_last::text, 'NULL') using
+  if p_first is null or p_last is null or p_first < 0 or p_last >> shardflake._shard_bits() > 0 or p_first > p_last then
+    raise exception 'worker ids % to % are not within 0 to %', coalesce(p_first::text, 'NULL'), coalesce(p_last::text, 'NULL'), (1 << shardflake._shard_bits()) - 1 using
       errcode = 'SF030', hint = 'Give the first and the last id of a range that no shard uses, such as 7168, 8191.';
   end if;
   if ttl is null or ttl not between interval '1 second' and interval '1 hour' then

@@ -22,7 +22,8 @@
         ├── WorkerError                         SF030
         │   ├── WorkerHeldError                 SF031
         │   └── LeaseLostError                  SF032
-        └── TicketError                         SF033
+        ├── TicketError                         SF033
+        └── LayoutError                         SF014
 """
 
 from __future__ import annotations
@@ -108,6 +109,10 @@ class ColumnError(GeneratorError):
     """A column cannot take ``next_id()`` as its default, or still uses it."""
 
 
+class LayoutError(GeneratorError):
+    """The layout is unknown, does not fit 63 bits or the clock, or is another than the one that the database has."""
+
+
 class WorkerError(GeneratorError):
     """A worker id, a range of them, or an argument of a lease is not what it must be."""
 
@@ -138,6 +143,7 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF011": RangeError,
     "SF012": ColumnError,
     "SF013": ColumnError,
+    "SF014": LayoutError,
     "SF020": RegistryError,
     "SF021": RegistryError,
     "SF022": RegistryError,

@@ -133,3 +133,23 @@ SHARDFLAKE = Layout(
     epoch_ms=1_735_689_600_000,
 )
 """40 bits of milliseconds since 2025-01-01 UTC, 13 of shard, 10 of counter: ids until late 2059."""
+
+TWITTER = Layout("twitter", (Field("time", 41), Field("shard", 10), Field("counter", 12)), epoch_ms=1_288_834_974_657)
+"""Twitter's snowflake; the shard is datacenter * 32 + worker."""
+
+DISCORD = Layout("discord", (Field("time", 41), Field("shard", 10), Field("counter", 12)), epoch_ms=1_420_070_400_000)
+"""Discord's snowflake, of whose 42 bits of time 41 fit a bigint; the shard is worker * 32 + process."""
+
+SONYFLAKE = Layout(
+    "sonyflake", (Field("time", 39), Field("counter", 8), Field("shard", 16)), epoch_ms=1_735_689_600_000, tick_ms=10
+)
+"""Sonyflake: ticks of 10 ms, the counter above the machine id."""
+
+INSTAGRAM = Layout("instagram", (Field("time", 40), Field("shard", 13), Field("counter", 10)), epoch_ms=1_314_220_021_721)
+"""Instagram's, of whose 41 bits of time 40 fit a bigint: ids until 2046."""
+
+JAVASCRIPT = Layout("javascript", (Field("time", 41), Field("shard", 5), Field("counter", 7)), epoch_ms=1_735_689_600_000)
+"""53 bits, exact as a JavaScript number: until 2094, 32 shards, 128 ids per millisecond."""
+
+PRESETS = {layout.name: layout for layout in (SHARDFLAKE, TWITTER, DISCORD, SONYFLAKE, INSTAGRAM, JAVASCRIPT)}
+"""Layouts by name, as ``shardflake.assign_shard()`` takes them."""
