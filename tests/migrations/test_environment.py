@@ -63,11 +63,11 @@ def test_a_function_changed_by_hand_is_reported_with_a_diff(database: sa.Engine)
     install.upgrade(database)
     with database.begin() as connection:
         before = connection.scalar(sa.text("select pg_get_functiondef('shardflake.make_id'::regproc)"))
-        connection.exec_driver_sql(before.replace("between 0 and 8191", "between 0 and 8192").replace("%", "%%"))
+        connection.exec_driver_sql(before.replace("counter % does not fit", "counter % is odd").replace("%", "%%"))
     difference = install.check(database)
     assert "--- function shardflake.make_id(timestamp with time zone,integer,integer) as released" in difference
-    assert "-  if p_shard not between 0 and 8191 then" in difference
-    assert "+  if p_shard not between 0 and 8192 then" in difference
+    assert "-    raise exception 'counter % does not fit'" in difference
+    assert "+    raise exception 'counter % is odd'" in difference
     assert difference.count("---") == 1
     with database.begin() as connection:
         connection.exec_driver_sql(before.replace("%", "%%"))
