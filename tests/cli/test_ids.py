@@ -71,7 +71,7 @@ def test_explain_separates_several_ids(run: Run) -> None:
         (["0xg"], "'0xg' is not an id in hexadecimal"),
         (["0x" + "f" * 33], "has more than 128 bits"),
         (["0B2XHEZER051A"], "is not an id: give decimal digits"),
-        (["01234567890123456789012345"], "is ambiguous: it may be decimal or ulid"),
+        (["12345678901234567890123456"], "is ambiguous: it may be decimal or ulid"),
     ],
 )
 def test_explain_refuses_what_is_no_id(run: Run, words: list[str], message: str) -> None:
