@@ -41,7 +41,7 @@ def parse(text: str, form: TextForm | None = None) -> tuple[TextForm, int]:
     :param text: without spaces.
     :param form: what it is; without, the form is taken from its shape. Base 32 must be named: its digits may be decimal ones.
     :returns: the form, and 0 to 2**128 - 1; 0 to 2**63 - 1 in base 32.
-    :raises InvalidIdError: if it is none, has the shape of two forms (26 digits, not led by 0), or breaks the rules of its form.
+    :raises InvalidIdError: if it is none, has the shape of two (26 digits, not led by 0), or breaks the rules of its form.
     """
     if form is None:
         if text.isascii() and text.isdigit() and len(text) != ulid.LENGTH:
