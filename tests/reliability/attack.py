@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 from array import array
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import pytest
 from shardflake import install
 from shardflake.connect import make_engine
 from shardflake.errors import ConnectionFailedError
-from shardflake.server import LocalServer
+from shardflake.server import LocalServer, embedded_bin_dir
 
 DRAW = "select shardflake.next_id()"
 
@@ -34,6 +35,10 @@ class Outcome:
     inversions: int = 0
     leaks: int = 0
     refusals: int = 0
+    reissued: int = 0
+    """Ids that came again after a failover, received from the old primary but never in the WAL that the new one has."""
+    margin_ms: int | None = None
+    """How far the first id of a new primary lay above the last that the old one gave out, ms; the least of all rounds."""
     failures: dict[str, int] = field(default_factory=dict)
     """Errors other than those that the attack itself causes, by SQLSTATE."""
 
@@ -85,17 +90,44 @@ class Clock:
         self.set(self.offset + seconds)
 
 
+def server_version(bin_dir: Path | None) -> str:
+    """Return which server an attack runs on, such as ``18.6``."""
+    command: list[str | Path] = [(bin_dir or embedded_bin_dir()) / "postgres", "--version"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    version: str = text.split()[2]
+    return version
+
+
+# libfaketime opens a file at each look at the clock, in signal handlers too, where that can wait for itself: no timers, then.
+WITHOUT_TIMERS = {"track_counts": "off", "deadlock_timeout": "1h"}
+
+
 @contextmanager
-def attacked_server(bin_dir: Path | None, **settings: str) -> Iterator[tuple[LocalServer, Clock]]:
-    """Give a server with shard 5 in database postgres, a clock that can be set, and durable writes."""
+def attacked_server(bin_dir: Path | None, **settings: str) -> Iterator[LocalServer]:
+    """Give a server with shard 5 in database postgres, durable writes, and the machine's clock."""
     server = LocalServer(bin_dir, {"shared_buffers": "64MB", "log_min_messages": "fatal", **settings})
     try:
+        _start(server)
+        yield server
+    finally:
+        server.remove()
+
+
+@contextmanager
+def server_with_clock(bin_dir: Path | None, **settings: str) -> Iterator[tuple[LocalServer, Clock]]:
+    """Give such a server with a clock that can be set."""
+    server = LocalServer(bin_dir, {"shared_buffers": "64MB", "log_min_messages": "fatal", **WITHOUT_TIMERS, **settings})
+    try:
         clock = Clock(server)
-        server.create().start()
-        install.upgrade(make_engine(server.url()), shard_id=5)
+        _start(server)
         yield server, clock
     finally:
         server.remove()
+
+
+def _start(server: LocalServer) -> None:
+    server.create().start()
+    install.upgrade(make_engine(server.url()), shard_id=5)
 
 
 def replace_function(connection: psycopg.Connection, signature: str, *changes: tuple[str, str]) -> None:
@@ -159,7 +191,7 @@ class Sessions:
         self._outcome = outcome
         self._stopping = threading.Event()
         self.pids: list[int] = []
-        self._threads = [threading.Thread(target=self._run, args=(item,)) for item in work]
+        self._threads = [threading.Thread(target=self._run, args=(item,), daemon=True) for item in work]
         for thread in self._threads:
             thread.start()
 
@@ -167,7 +199,8 @@ class Sessions:
         """Tell every session to stop, and wait until it has."""
         self._stopping.set()
         for thread in self._threads:
-            thread.join()
+            thread.join(120)
+            assert not thread.is_alive(), "a session has not come back within two minutes"
 
     def _run(self, work: Callable[[psycopg.Connection], None]) -> None:
         try:

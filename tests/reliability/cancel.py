@@ -33,7 +33,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     outcome = Outcome("cancel" + (" with a session-level lock" if broken else ""))
     received = Received()
     chance = random.Random(seed)
-    with attacked_server(bin_dir) as (server, _):
+    with attacked_server(bin_dir) as server:
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(DRAW)
             if broken:
@@ -46,12 +46,12 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
 
 def _storm(url: str, cancels: int, received: Received, chance: random.Random, outcome: Outcome) -> None:
     """Cancel for a while, let the sessions come to rest, and count the locks that they hold then."""
-    at_rest = threading.Semaphore(0)
+    at_rest: set[int] = set()
     resting = threading.Event()
 
     def work(connection: psycopg.Connection) -> None:
         if resting.is_set():
-            at_rest.release()
+            at_rest.add(threading.get_ident())
             time.sleep(0.05)
             return
         row = connection.execute(random.choice(QUERIES)).fetchone()
@@ -69,8 +69,9 @@ def _storm(url: str, cancels: int, received: Received, chance: random.Random, ou
                 admin.execute("select pg_cancel_backend(%s)", (pid,))
             outcome.rounds += 1
         resting.set()
-        for _ in range(SESSIONS):
-            at_rest.acquire(timeout=2)
+        deadline = time.monotonic() + 60
+        while len(at_rest) < SESSIONS and time.monotonic() < deadline:
+            time.sleep(0.01)
         row = admin.execute("select count(*) from pg_locks where locktype = 'advisory' and granted").fetchone()
         outcome.leaks += row[0] if row else 0
         outcome.leaks += not _answers_within_a_second(admin)

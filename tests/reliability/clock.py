@@ -15,7 +15,7 @@ import psycopg
 
 from shardflake.bench import instagram
 from tests.load import Batch, examine
-from tests.reliability.attack import Clock, Outcome, Sessions, attacked_server
+from tests.reliability.attack import Clock, Outcome, Sessions, server_with_clock
 
 STEPS = (0.001, 0.01, 0.1, 1, 5, 9, 60, 3600)
 MAX_LEAD_MS = 10_000
@@ -50,7 +50,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     generator = "instagram.next_id()" if broken else "shardflake.next_id()"
     draws = _Draws(f"select {generator} from generate_series(1, %s)", [], seed)
     chance = random.Random(seed)
-    with attacked_server(bin_dir) as (server, clock), psycopg.connect(server.url(), autocommit=True) as admin:
+    with server_with_clock(bin_dir) as (server, clock), psycopg.connect(server.url(), autocommit=True) as admin:
         instagram.install(admin, shard_id=5)
         sessions = Sessions(server.url(), [draws.work(number) for number in range(8)], outcome)
         for number in range(rounds):

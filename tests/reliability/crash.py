@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.reliability.attack import Outcome, Received, Sessions, attacked_server, without_flush
+from tests.reliability.attack import Outcome, Received, Sessions, server_with_clock, without_flush
 
 Work = Callable[[psycopg.Connection], None]
 TABLE = "create table if not exists crash (id bigint default shardflake.next_id(), n integer)"
@@ -32,7 +32,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     outcome = Outcome("crash" + (" without the flush" if broken else ""))
     received = Received()
     chance = random.Random(seed)
-    with attacked_server(bin_dir) as (server, clock):
+    with server_with_clock(bin_dir) as (server, clock):
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(TABLE)
             if broken:

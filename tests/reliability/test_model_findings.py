@@ -187,10 +187,13 @@ def test_a_cancelled_confirm_leaves_a_generator_that_answers(shard: sa.Engine, a
 
 def test_a_crash_that_brings_back_an_altered_incarnation_is_noticed(own_server: LocalServer) -> None:
     """ALTER SEQUENCE makes the present value the one after a crash; a crash that the postmaster survives is no new start."""
-    with psycopg.connect(own_server.url(), autocommit=True) as connection:
+    url = own_server.url()
+    with psycopg.connect(url, autocommit=True) as connection, psycopg.connect(url, autocommit=True) as bystander:
         connection.execute(DRAW)
         connection.execute("alter sequence shardflake._incarnation minvalue 0 no cycle increment 1")
         own_server.run("pg_ctl", "kill", "KILL", str(connection.info.backend_pid))
+        with pytest.raises(psycopg.OperationalError):  # until the postmaster has seen it, and ends every session
+            bystander.execute("select pg_sleep(60)")
     with reconnected(own_server) as connection:
         assert last_value(connection, "_incarnation") > 0
         assert last_value(connection, "_window") == 0

@@ -12,7 +12,7 @@ import pytest
 from shardflake import install
 from shardflake.connect import make_engine
 from shardflake.server import LocalServer, embedded_bin_dir
-from tests.reliability.attack import attacked_server, replace_function
+from tests.reliability.attack import attacked_server, replace_function, server_with_clock
 from tests.reliability.failover import copy_from
 from tests.reliability.test_attacks import bin_dir
 from tests.sql.test_functions import scalar
@@ -33,7 +33,7 @@ def primary(bin_dir: Path | None, tmp_path: Path) -> Iterator[LocalServer]:
     for directory in (archive, *archive.parents[:-1]):
         directory.chmod(directory.stat().st_mode | 0o055)
     archive.chmod(0o777)
-    with attacked_server(bin_dir, archive_mode="on", archive_command=f"cp %p {archive}/%f") as (server, _):
+    with attacked_server(bin_dir, archive_mode="on", archive_command=f"cp %p {archive}/%f") as server:
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(TABLE)
             connection.execute(INSERT)
@@ -136,7 +136,7 @@ def test_a_cold_copy_looks_the_same_until_it_is_given_another_shard_id(primary: 
 def test_pg_upgrade_refuses_until_confirmed(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--pg-bin"):
         pytest.skip("upgrades from PostgreSQL 15 to the embedded 18, whatever --pg-bin is")
-    with attacked_server(POSTGRES_15) as (old, _):
+    with attacked_server(POSTGRES_15) as old:
         with psycopg.connect(old.url(), autocommit=True) as connection:
             connection.execute(TABLE)
         before = insert(old)
@@ -160,7 +160,7 @@ def test_pg_upgrade_refuses_until_confirmed(request: pytest.FixtureRequest) -> N
 @pytest.mark.parametrize("checked", [True, False], ids=["as it is", "without the file on the fast path"])
 def test_a_copy_whose_window_is_near_the_clock_draws_nothing(bin_dir: Path | None, checked: bool) -> None:
     """The clock is set back to the moment of the copy: the fast path of both databases would accept the same window."""
-    with attacked_server(bin_dir) as (server, clock):
+    with server_with_clock(bin_dir) as (server, clock):
         with psycopg.connect(server.url(), autocommit=True) as admin:
             admin.execute("create database shop")
         install.upgrade(make_engine(server.url("shop")), shard_id=7)

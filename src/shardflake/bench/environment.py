@@ -20,7 +20,7 @@ NO_OPENSSL = (
 
 def describe(connection: psycopg.Connection, seed: int) -> dict[str, Any]:
     """Return the surroundings of a run, ready for JSON; ``notes`` holds what a reader must be told beside the numbers."""
-    commit, dirty = _commit()
+    checkout, dirty = commit()
     configure = connection.execute("select setting from pg_config where name = 'CONFIGURE'").fetchone()
     options = configure[0] if configure else ""
     settings = connection.execute(
@@ -29,7 +29,7 @@ def describe(connection: psycopg.Connection, seed: int) -> dict[str, Any]:
     server = connection.execute("select version()").fetchone()
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": commit,
+        "commit": checkout,
         "dirty": dirty,
         "seed": seed,
         "shardflake": version("shardflake"),
@@ -37,17 +37,22 @@ def describe(connection: psycopg.Connection, seed: int) -> dict[str, Any]:
         "psycopg": version("psycopg"),
         "python": platform.python_version(),
         "system": platform.platform(),
-        "cpu": _cpu_model(),
+        "cpu": cpu_model(),
         "cores": os.cpu_count(),
         "server": server[0] if server else "",
         "server_version_num": connection.info.server_version,
         "build_options": options,
         "settings": {name: value for name, value in settings if not name.startswith(("port", "listen", "unix_socket"))},
-        "notes": [] if "ssl" in options.replace("without-ssl", "") else [NO_OPENSSL],
+        "notes": [] if has_ssl(options) else [NO_OPENSSL],
     }
 
 
-def _commit() -> tuple[str | None, bool | None]:
+def has_ssl(configure: str) -> bool:
+    """Say whether a server was built with an SSL library, from its options for ``configure``."""
+    return "ssl" in configure.replace("without-ssl", "")
+
+
+def commit() -> tuple[str | None, bool | None]:
     """Return the checkout's commit and whether files differ from it; (None, None) outside a checkout."""
     here = Path(__file__).parent
 
@@ -62,7 +67,8 @@ def _commit() -> tuple[str | None, bool | None]:
         return None, None
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
