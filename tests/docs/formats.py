@@ -20,8 +20,9 @@ def capacity() -> str:
     ]
     for layout in PRESETS.values():
         fields = ", ".join(f"{field.name} {field.bits}" for field in layout.fields)
+        epoch = f"{layout.first_time:%Y-%m-%d} ({layout.epoch_ms})"
         lines.append(
-            f"| `{layout.name}` | {fields} | {layout.bits} | {layout.first_time:%Y-%m-%d} ({layout.epoch_ms}) | {layout.tick_ms} ms "
+            f"| `{layout.name}` | {fields} | {layout.bits} | {epoch} | {layout.tick_ms} ms "
             f"| {layout.last_time:%Y-%m-%d} | {layout.years:.1f} | {layout.shards:,} | {layout.ids_per_second / 1000:,.10g} |"
         )
     return "\n".join(lines) + "\n"
