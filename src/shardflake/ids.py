@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from shardflake.errors import InvalidIdError
+from shardflake.errors import InvalidIdError, shown
 from shardflake.layout import MAX_ID, SHARDFLAKE
 
 
@@ -39,9 +39,9 @@ def parse_id(value: object) -> int:
     elif isinstance(value, int) and not isinstance(value, bool):
         number = value
     else:
-        raise InvalidIdError(f"{value!r} is a {type(value).__name__}, not an id: give an int or its decimal digits")
+        raise InvalidIdError(f"{shown(value)} is a {type(value).__name__}, not an id: give an int or its decimal digits")
     if not 0 <= number <= MAX_ID:
-        raise InvalidIdError(f"{value} is not an id: ids are 0 to {MAX_ID}")
+        raise InvalidIdError(f"{value if isinstance(value, str) else shown(value)} is not an id: ids are 0 to {MAX_ID}")
     return number
 
 
@@ -72,12 +72,12 @@ def min_id(time: datetime) -> int:
     :param time: aware; rounded down to the millisecond.
     :raises InvalidIdError: for a naive time, or one that ids cannot hold.
     """
-    return SHARDFLAKE.tick_of(time) << SHARDFLAKE.shifts["time"]
+    return SHARDFLAKE.min_id(time)
 
 
 def max_id(time: datetime) -> int:
     """Return the largest id of a time's millisecond, of any shard; otherwise as :func:`min_id`."""
-    return min_id(time) | ((1 << SHARDFLAKE.shifts["time"]) - 1)
+    return SHARDFLAKE.max_id(time)
 
 
 def time_range(start: datetime, end: datetime) -> tuple[int, int]:
@@ -87,7 +87,4 @@ def time_range(start: datetime, end: datetime) -> tuple[int, int]:
     :param end: aware, exclusive; rounded down to the millisecond.
     :raises InvalidIdError: for naive times, times that ids cannot hold, or an end before the start.
     """
-    low, high = min_id(start), min_id(end)
-    if high < low:
-        raise InvalidIdError(f"the range ends at {end.isoformat()}, before it starts at {start.isoformat()}")
-    return low, high
+    return SHARDFLAKE.time_range(start, end)

@@ -1,0 +1,169 @@
+"""``shardflake id explain``: say what an id may be, and draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from itertools import islice
+
+import typer
+from rich.text import Text
+
+from shardflake.cli.drawing import age, draw
+from shardflake.cli.input import EpochOption, FromOption, IdsArgument, LayoutOption, TickOption, kind_of, read_ids
+from shardflake.cli.output import Format, FormatOption, stdout, utc
+from shardflake.errors import InvalidIdError
+from shardflake.kinds import DAY_MS, Kind, candidates, ruled_out, time_of
+from shardflake.texts import TextForm, parse, render
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LINES_AT_ONCE = 2000
+
+Item = tuple[str, int, list[Kind]]
+"""An id as it was given, its number, and the kinds that it may be of."""
+
+
+def explain(
+    ids: IdsArgument = None,
+    layout: LayoutOption = None,
+    epoch: EpochOption = None,
+    tick: TickOption = None,
+    from_: FromOption = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Take ids apart: every plausible layout, the bits drawn to scale, time in UTC, the other fields, and age."""
+    kind = None if layout is None else kind_of(layout, epoch, tick)
+    if kind is None and (epoch is not None or tick is not None):
+        raise InvalidIdError("--epoch and --tick need --layout with widths, such as 41/10/12")
+    now = datetime.now(UTC)
+    now_ms = (now - _EPOCH) // timedelta(milliseconds=1)
+    items = _items(read_ids(ids), kind, from_, now_ms)
+    if ids:
+        items = iter(list(items))  # nothing is printed before all arguments are known to be good
+    if format_ is Format.JSON:
+        lines = _json_lines(items, now_ms, guessed=kind is None)
+        while chunk := list(islice(lines, _LINES_AT_ONCE)):
+            typer.echo("\n".join(chunk))
+    else:
+        for number, item in enumerate(items):
+            _print(item, now_ms, first=number == 0)
+
+
+def _items(texts: Iterable[tuple[str, str]], kind: Kind | None, form: TextForm | None, now_ms: int) -> Iterator[Item]:
+    kinds = [] if kind is None else [kind]
+    for text, where in texts:
+        try:
+            found, value = parse(text, form)
+            if kind is not None:
+                kind.check(value)
+            yield text, value, kinds or candidates(found, value, now_ms)
+        except InvalidIdError as error:
+            raise InvalidIdError(f"{where}{error}") from None
+
+
+class _JsonWriter:
+    """Writes what the ids of one kind say as JSON; above 53 bits as strings, which JavaScript does not round.
+
+    One template for each kind: names, digits and times need no escapes, and ``json.dumps`` would take most of the time that
+    a million ids take.
+    """
+
+    def __init__(self, kind: Kind, now_ms: int) -> None:
+        self._kind, self._now_ms = kind, now_ms
+        self._numbers = [*((n, s, m) for n, s, m in kind.plan if n != "time"), *kind.groups]
+        self._places = [(shift, mask) for _, shift, mask in self._numbers]
+        values = "".join(f', "{name}": "%d"' if name in kind.wide else f', "{name}": %d' for name, _, _ in self._numbers)
+        time, age = (', "time": %s, "unix_ms": %d', ', "age_ms": %d') if kind.has_time else ("", "")
+        self._template = f'{{"id": "%s", "layout": "{kind.name}"{time}{values}{age}'
+
+    def line(self, value: int, others: list[Kind] | None) -> str:
+        """Return the object of an id, with its other readings if it was guessed what it is."""
+        kind = self._kind
+        text = value if kind.layout is not None else render(value, kind.form)
+        numbers = [value >> shift & mask for shift, mask in self._places]
+        unix_ms = kind.unix_ms(value)
+        if unix_ms is None:
+            start = self._template % (text, *numbers)
+        else:
+            start = self._template % (text, _iso(unix_ms), unix_ms, *numbers, self._now_ms - unix_ms)
+        if others is None:
+            return start + "}"
+        return f'{start}, "other_readings": [{", ".join([_reading(other, value) for other in others])}]}}'
+
+
+def _json_lines(items: Iterable[Item], now_ms: int, *, guessed: bool) -> Iterator[str]:
+    writers: dict[str, _JsonWriter] = {}
+    for _, value, kinds in items:
+        kind = kinds[0]
+        writer = writers.get(kind.name) or writers.setdefault(kind.name, _JsonWriter(kind, now_ms))
+        yield writer.line(value, kinds[1:] if guessed else None)
+
+
+def _reading(kind: Kind, value: int) -> str:
+    unix_ms = kind.unix_ms(value)
+    time = "" if unix_ms is None else f', "time": {_iso(unix_ms)}'
+    return f'{{"layout": "{kind.name}"{time}}}'
+
+
+def _print(item: Item, now_ms: int, *, first: bool) -> None:
+    text, value, (kind, *others) = item
+    console = stdout()
+    if not first:
+        console.print()
+    unix_ms = kind.unix_ms(value)
+    old = "" if unix_ms is None else f"  {_age(now_ms - unix_ms)}"
+    console.print(Text.assemble((text, "bold"), f"  {kind.name}", old))
+    console.print(draw(value, kind))
+    if unix_ms is not None and not kind.is_plausible(value, now_ms):
+        console.print(f"  Its time is implausible: {kind.name} is expected from {_window(kind, now_ms)}.", style="yellow")
+    if others:
+        console.print("  It may also be, for nothing in its bits says which; --layout NAME chooses:")
+        width = max(len(other.name) for other in others)
+        for other in others:
+            console.print(f"  {other.name:{width}}  {_in_short(other, value)}")
+        reasons = [f"{name}, {reason}" for name, reason in ruled_out(value, now_ms).items()] if kind.layout else []
+        console.print("  Listed are those whose time lies between their first day and tomorrow.", style="dim")
+        if reasons:
+            console.print(f"  Ruled out: {'; '.join(reasons)}.", style="dim")
+
+
+def _in_short(kind: Kind, value: int) -> str:
+    made = kind.unix_ms(value)
+    time = None if made is None else time_of(made)
+    parts = [utc(time)] if time else []
+    for field in kind.fields:
+        if field.name != "time" and field.name not in kind.constants:
+            number = kind.decode(value)[field.name]
+            parts.append(f"{field.name} {number if field.bits <= 32 else hex(number)}")
+    return "  ".join(parts)
+
+
+def _window(kind: Kind, now_ms: int) -> str:
+    since, until = time_of(kind.since_ms), time_of(now_ms + DAY_MS)
+    return f"{since:%Y-%m-%d} to tomorrow, {until:%Y-%m-%d}"
+
+
+def _age(milliseconds: int) -> str:
+    return age(timedelta(milliseconds=milliseconds)) if time_of(abs(milliseconds)) else "in thousands of years"
+
+
+def _iso(unix_ms: int) -> str:
+    """Return a time as JSON, written as ``output.iso`` does, at a fraction of its cost; null past the year 9999."""
+    minute = unix_ms // 60_000
+    date = _date(minute // 1440)
+    if date is None:
+        return "null"
+    rest = unix_ms % 60_000
+    # By % and not as an f-string, which would take twice as long for numbers of a fixed width.
+    return '"%s%s:%02d.%03dZ"' % (date, _CLOCK[minute % 1440], rest // 1000, rest % 1000)  # noqa: UP031
+
+
+@lru_cache(maxsize=100_000)
+def _date(day: int) -> str | None:
+    time = time_of(day * DAY_MS)
+    return f"{time:%Y-%m-%d}T" if time else None
+
+
+_CLOCK = [f"{minute // 60:02}:{minute % 60:02}" for minute in range(1440)]
+"""The minutes of a day, ready-made."""
