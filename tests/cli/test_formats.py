@@ -181,6 +181,20 @@ def test_ids_come_from_stdin_and_an_error_names_its_line() -> None:
     assert "line 2: '12x' is not an id" in result.stderr
 
 
+def test_bytes_that_are_no_text_are_refused_by_our_error() -> None:
+    result = CliRunner().invoke(app, ["id", "explain"], input=b"\xff\xfe\n")
+    assert result.exit_code == 2
+    assert "line 1: '\\\\xff\\\\xfe' is not an id" in result.stderr
+
+
+@pytest.mark.parametrize(("kind", "row"), EVERY_ROW)
+def test_the_right_kind_is_among_the_guesses_or_its_time_implausible(run: Run, kind: str, row: dict[str, Any]) -> None:
+    found = json.loads(run("id", "explain", "--format", "json", row.get("id") or row["text"]).stdout)
+    readings = [found["layout"], *(other["layout"] for other in found["other_readings"])]
+    made = row.get("unix_ms")
+    assert kind in readings or (made is not None and kind in PRESETS and made > NOW_MS)
+
+
 def test_a_million_ids_take_seconds() -> None:
     chooser, ids = random.Random(6), 100_000
     text = "\n".join(render(chooser.getrandbits(58), TextForm.DECIMAL) for _ in range(ids))
