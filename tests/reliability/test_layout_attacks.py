@@ -30,6 +30,7 @@ def test_crashes_repeat_no_id(bin_dir: Path | None, layout: str) -> None:
     assert outcome.ids > 1_000
 
 
+@pytest.mark.once
 def test_crashes_without_the_flush_are_caught(bin_dir: Path | None, layout: str) -> None:
     assert crash.attack(bin_dir, 2, layout=layout, broken=True).duplicates > 0
 
@@ -39,6 +40,7 @@ def test_cancels_leave_no_lock(bin_dir: Path | None, layout: str) -> None:
     assert outcome.clean, outcome
 
 
+@pytest.mark.once
 def test_cancels_with_a_session_level_lock_are_caught(bin_dir: Path | None, layout: str) -> None:
     assert cancel.attack(bin_dir, 2_000, layout=layout, broken=True).leaks > 0
 

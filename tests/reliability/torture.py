@@ -138,8 +138,9 @@ def page(state: dict[str, Any]) -> str:
     lines = [f"| {' | '.join(HEADINGS)} |", "|" + "---|" * len(HEADINGS)]
     lines += [f"| {' | '.join(row)} |" for row in rows(state)]
     lost = [
-        f"PostgreSQL {entry['server']}: {entry['reissued']:,} ids came again in {entry['rounds']:,} promotions; the first id "
-        f"of the new primary lay at least {entry['margin_ms']:,} ms above the last that the old one had given out."
+        f"PostgreSQL {entry['server']}: in {entry['rounds']:,} promotions {entry['reissued']:,} ids that no row of the survivor holds "
+        f"came again; at worst the new primary began {abs(entry['margin_ms']):,} ms {'below' if entry['margin_ms'] < 0 else 'above'} "
+        f"the last id of the old one."
         for entry in state.values()
         if "margin_ms" in entry
     ]
