@@ -137,15 +137,18 @@ def page(state: dict[str, Any]) -> str:
     )
     lines = [f"| {' | '.join(HEADINGS)} |", "|" + "---|" * len(HEADINGS)]
     lines += [f"| {' | '.join(row)} |" for row in rows(state)]
-    lost = [
-        f"PostgreSQL {entry['server']}: in {entry['rounds']:,} promotions {entry['reissued']:,} ids that no row of the survivor holds "
-        f"came again; at worst the new primary began {abs(entry['margin_ms']):,} ms {'below' if entry['margin_ms'] < 0 else 'above'} "
-        f"the last id of the old one."
-        for entry in state.values()
-        if "margin_ms" in entry
-    ]
+    lost = [_of_the_lost(entry) for entry in state.values() if "margin_ms" in entry]
     heading = f"Run {' to '.join(dict.fromkeys((dates[0], dates[-1])))} on {'; '.join(machines)}, commit {commits}."
     return "\n".join([heading, "", *lines, "", *lost]) + "\n"
+
+
+def _of_the_lost(entry: dict[str, Any]) -> str:
+    margin = entry["margin_ms"]
+    return (
+        f"PostgreSQL {entry['server']}: in {entry['rounds']:,} promotions {entry['reissued']:,} ids that no row of the survivor "
+        f"holds came again; at worst the new primary began {abs(margin):,} ms {'below' if margin < 0 else 'above'} the last id "
+        "of the old one."
+    )
 
 
 if __name__ == "__main__":
