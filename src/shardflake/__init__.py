@@ -6,10 +6,16 @@ The pure parts live here: layouts, and reading and making ids. Adapters are impo
 
 from shardflake.errors import InvalidIdError, ShardflakeError
 from shardflake.ids import DecodedId, decode, make_id, max_id, min_id, parse_id, time_range
-from shardflake.layout import SHARDFLAKE, Field, Layout
+from shardflake.layout import DISCORD, INSTAGRAM, JAVASCRIPT, PRESETS, SHARDFLAKE, SONYFLAKE, TWITTER, Field, Layout
 
 __all__ = [
+    "DISCORD",
+    "INSTAGRAM",
+    "JAVASCRIPT",
+    "PRESETS",
     "SHARDFLAKE",
+    "SONYFLAKE",
+    "TWITTER",
     "DecodedId",
     "Field",
     "InvalidIdError",

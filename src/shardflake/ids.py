@@ -72,12 +72,12 @@ def min_id(time: datetime) -> int:
     :param time: aware; rounded down to the millisecond.
     :raises InvalidIdError: for a naive time, or one that ids cannot hold.
     """
-    return SHARDFLAKE.tick_of(time) << SHARDFLAKE.shifts["time"]
+    return SHARDFLAKE.min_id(time)
 
 
 def max_id(time: datetime) -> int:
     """Return the largest id of a time's millisecond, of any shard; otherwise as :func:`min_id`."""
-    return min_id(time) | ((1 << SHARDFLAKE.shifts["time"]) - 1)
+    return SHARDFLAKE.max_id(time)
 
 
 def time_range(start: datetime, end: datetime) -> tuple[int, int]:
@@ -87,7 +87,4 @@ def time_range(start: datetime, end: datetime) -> tuple[int, int]:
     :param end: aware, exclusive; rounded down to the millisecond.
     :raises InvalidIdError: for naive times, times that ids cannot hold, or an end before the start.
     """
-    low, high = min_id(start), min_id(end)
-    if high < low:
-        raise InvalidIdError(f"the range ends at {end.isoformat()}, before it starts at {start.isoformat()}")
-    return low, high
+    return SHARDFLAKE.time_range(start, end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -13,6 +13,8 @@ MAX_ID = 2**63 - 1
 """Largest value of a PostgreSQL bigint, and so of an id."""
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
+_YEAR = timedelta(days=365.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +23,12 @@ class Field:
 
     :param name: ``time``, or the name of a part such as ``shard`` or ``counter``.
     :param bits: width in bits, 1 to 63.
+    :param parts: how the format that the layout is of divides the field, most significant part first; empty if it does not.
     """
 
     name: str
     bits: int
+    parts: tuple[Field, ...] = ()
 
     @property
     def capacity(self) -> int:
@@ -40,7 +44,7 @@ class Layout:
     :param fields: from the most to the least significant, one of them named ``time``; 63 bits at most.
     :param epoch_ms: where the time field starts, in milliseconds since 1970-01-01 UTC.
     :param tick_ms: what one unit of the time field lasts, in milliseconds.
-    :raises InvalidIdError: if the widths do not fit, or no field or more than one is the time.
+    :raises InvalidIdError: if the widths do not fit, no field or more than one is the time, or the time ends after 9999.
     """
 
     name: str
@@ -49,23 +53,45 @@ class Layout:
     tick_ms: int = 1
 
     def __post_init__(self) -> None:
-        names = [field.name for field in self.fields]
+        names = [field.name for field in self.fields] + [part.name for field in self.fields for part in field.parts]
         if names.count("time") != 1 or len(set(names)) != len(names):
             raise InvalidIdError(f"layout {self.name}: fields {names} must have different names, one of them 'time'")
-        if any(field.bits < 1 for field in self.fields) or sum(field.bits for field in self.fields) > 63:
+        if any(field.bits < 1 for field in (*self.fields, *self.leaves)) or self.bits > 63:
             widths = " + ".join(str(field.bits) for field in self.fields)
             raise InvalidIdError(f"layout {self.name}: widths {widths} must be positive and sum to 63 at most")
+        for field in self.fields:
+            if field.parts and sum(part.bits for part in field.parts) != field.bits:
+                widths = " + ".join(str(part.bits) for part in field.parts)
+                raise InvalidIdError(f"layout {self.name}: parts {widths} of {field.name} must sum to its {field.bits} bits")
         if self.tick_ms < 1:
             raise InvalidIdError(f"layout {self.name}: a tick of {self.tick_ms} ms must be 1 ms or longer")
+        try:
+            self.first_time, self.last_time  # noqa: B018
+        except OverflowError:
+            raise InvalidIdError(
+                f"layout {self.name}: {self.time.bits} bits of {self.tick_ms} ms from {self.epoch_ms} ms "
+                "must stay within the years 1 to 9999"
+            ) from None
+
+    @cached_property
+    def bits(self) -> int:
+        """Width of an id, in bits."""
+        return sum(field.bits for field in self.fields)
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest id."""
+        return (1 << self.bits) - 1
+
+    @cached_property
+    def leaves(self) -> tuple[Field, ...]:
+        """The fields, with those that have parts replaced by them."""
+        return tuple(leaf for field in self.fields for leaf in field.parts or (field,))
 
     @cached_property
     def shifts(self) -> Mapping[str, int]:
         """How far each field is shifted left, in bits."""
-        shifts, position = {}, 0
-        for field in reversed(self.fields):
-            shifts[field.name] = position
-            position += field.bits
-        return shifts
+        return _shifts(self.fields)
 
     @cached_property
     def time(self) -> Field:
@@ -75,12 +101,30 @@ class Layout:
     @cached_property
     def first_time(self) -> datetime:
         """The epoch, UTC."""
-        return _UNIX_EPOCH + timedelta(milliseconds=self.epoch_ms)
+        return _UNIX_EPOCH + self.epoch_ms * _MS
 
     @cached_property
     def last_time(self) -> datetime:
         """The last tick that the time field can hold, UTC."""
-        return self.first_time + timedelta(milliseconds=(self.time.capacity - 1) * self.tick_ms)
+        return self.first_time + (self.time.capacity - 1) * self.tick_ms * _MS
+
+    @cached_property
+    def years(self) -> float:
+        """How long the time field lasts from its epoch on, in years of 365.25 days."""
+        return self.time.capacity * self.tick_ms * _MS / _YEAR
+
+    @cached_property
+    def ids_per_second(self) -> float:
+        """How many ids one shard can make in a second."""
+        others = [field for field in self.fields if field.name not in ("time", "shard")]
+        return 1000 * (1 << sum(field.bits for field in others)) / self.tick_ms
+
+    def years_left(self, now: datetime) -> float:
+        """Return how many years of 365.25 days the time field lasts from a time on; negative when it is over.
+
+        :param now: an aware datetime.
+        """
+        return (self.last_time - now) / _YEAR
 
     def tick_of(self, time: datetime) -> int:
         """Return the tick that a time falls into: ticks since the epoch, rounded down.
@@ -90,7 +134,7 @@ class Layout:
         """
         if time.tzinfo is None or time.utcoffset() is None:
             raise InvalidIdError(f"{time!r} has no time zone; give an aware datetime, such as datetime.now(UTC)")
-        tick = (time - self.first_time) // timedelta(milliseconds=self.tick_ms)
+        tick = (time - self.first_time) // (self.tick_ms * _MS)
         if not 0 <= tick < self.time.capacity:
             raise InvalidIdError(
                 f"no id of layout {self.name} can hold the time {time.isoformat()}; "
@@ -100,31 +144,171 @@ class Layout:
 
     def time_of_tick(self, tick: int) -> datetime:
         """Return when a tick starts, UTC."""
-        return self.first_time + timedelta(milliseconds=tick * self.tick_ms)
+        return self.first_time + tick * self.tick_ms * _MS
+
+    def min_id(self, time: datetime) -> int:
+        """Return the smallest id of a time's tick, of any shard.
+
+        :param time: aware; rounded down to the tick.
+        :raises InvalidIdError: for a naive time, one that ids cannot hold, or a layout that does not sort by time.
+        """
+        if self.fields[0] is not self.time:
+            raise InvalidIdError(f"layout {self.name} has {self.fields[0].name} above the time: no range of ids is one of time")
+        return self.tick_of(time) << self.shifts["time"]
+
+    def max_id(self, time: datetime) -> int:
+        """Return the largest id of a time's tick, of any shard; otherwise as :meth:`min_id`."""
+        return self.min_id(time) | ((1 << self.shifts["time"]) - 1)
+
+    def time_range(self, start: datetime, end: datetime) -> tuple[int, int]:
+        """Return ``(low, high)`` such that ``low <= id < high`` holds for exactly the ids of a half-open time range.
+
+        :param start: aware, inclusive; rounded down to the tick.
+        :param end: aware, exclusive; rounded down to the tick.
+        :raises InvalidIdError: as :meth:`min_id`, or for an end before the start.
+        """
+        low, high = self.min_id(start), self.min_id(end)
+        if high < low:
+            raise InvalidIdError(f"the range ends at {end.isoformat()}, before it starts at {start.isoformat()}")
+        return low, high
+
+    @cached_property
+    def pack(self) -> Callable[..., int]:
+        """The function that puts the values of all fields, in their order, together into an id; raises as :meth:`encode`.
+
+        A function that knows its shifts and is kept: :meth:`encode` is the same by names, at a fourth of the speed.
+        """
+        if len(self.fields) == 3:
+            return _pack_three(self)
+        return lambda *values: self.encode(**dict(zip(self.shifts, values, strict=True)))
+
+    @cached_property
+    def unpack(self) -> Callable[[int], tuple[int, ...]]:
+        """The function that takes an id apart into the values of all fields, in their order; raises as :meth:`decode`."""
+        if len(self.fields) == 3:
+            return _unpack_three(self)
+        return lambda value: tuple(self.decode(value).values())
 
     def encode(self, **values: int) -> int:
         """Put fields together into an id.
 
-        :param values: an integer for every field, ``time`` in ticks since the epoch.
+        :param values: an integer for every field, ``time`` in ticks since the epoch; the parts of a field may stand for it.
         :returns: the id, 0 to 2**63 - 1.
         :raises InvalidIdError: for a missing, unknown or non-integer field, or one that does not fit its width.
         """
+        for field in self.fields:
+            if field.parts and field.name not in values and all(part.name in values for part in field.parts):
+                values[field.name] = _combine(field.parts, {part.name: values.pop(part.name) for part in field.parts})
         if values.keys() != self.shifts.keys():
             raise InvalidIdError(f"layout {self.name} has the fields {list(self.shifts)}, not {list(values)}")
-        result = 0
-        for field in self.fields:
-            value = values[field.name]
-            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < field.capacity:
-                raise InvalidIdError(f"{field.name} {value!r} does not fit: it must be 0 to {field.capacity - 1}")
-            result |= value << self.shifts[field.name]
-        return result
+        return _combine(self.fields, values)
 
     def decode(self, value: int) -> dict[str, int]:
         """Take an id apart into its fields, ``time`` in ticks since the epoch.
 
-        :param value: an id, 0 to 2**63 - 1; checked by :func:`shardflake.ids.parse_id` at the edges, not here.
+        :param value: an id; text goes through :func:`shardflake.ids.parse_id` first.
+        :raises InvalidIdError: if it has more bits than the layout, or is negative.
         """
+        self.check(value)
         return {field.name: (value >> self.shifts[field.name]) & (field.capacity - 1) for field in self.fields}
+
+    def decode_parts(self, value: int) -> dict[str, int]:
+        """Take an id apart as :meth:`decode` does, with the fields that have parts replaced by them."""
+        self.check(value)
+        shifts = _shifts(self.leaves)
+        return {leaf.name: (value >> shifts[leaf.name]) & (leaf.capacity - 1) for leaf in self.leaves}
+
+    def check(self, value: int) -> None:
+        """Refuse a number that is no id of this layout.
+
+        :raises InvalidIdError: if it is negative or has more bits than the layout.
+        """
+        if not 0 <= value <= self.largest:
+            raise InvalidIdError(f"{value} is not an id of layout {self.name}: ids have {self.bits} bits, 0 to {self.largest}")
+
+
+def _shifts(fields: tuple[Field, ...]) -> dict[str, int]:
+    shifts, position = {}, 0
+    for field in reversed(fields):
+        shifts[field.name] = position
+        position += field.bits
+    return shifts
+
+
+def _combine(fields: tuple[Field, ...], values: Mapping[str, int]) -> int:
+    result = 0
+    for field in fields:
+        value = values[field.name]
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < field.capacity:
+            raise InvalidIdError(f"{field.name} {value!r} does not fit: it must be 0 to {field.capacity - 1}")
+        result = result << field.bits | value
+    return result
+
+
+def _pack_three(layout: Layout) -> Callable[[int, int, int], int]:
+    high_shift, middle_shift, _ = (layout.shifts[field.name] for field in layout.fields)
+    high_top, middle_top, low_top = (field.capacity - 1 for field in layout.fields)
+
+    def pack(high: int, middle: int, low: int) -> int:
+        if (
+            type(high) is type(middle) is type(low) is int
+            and 0 <= high <= high_top
+            and 0 <= middle <= middle_top
+            and 0 <= low <= low_top
+        ):
+            return high << high_shift | middle << middle_shift | low
+        return _combine(
+            layout.fields, {field.name: value for field, value in zip(layout.fields, (high, middle, low), strict=True)}
+        )
+
+    return pack
+
+
+def _unpack_three(layout: Layout) -> Callable[[int], tuple[int, int, int]]:
+    high_shift, middle_shift, _ = (layout.shifts[field.name] for field in layout.fields)
+    middle_mask, low_mask = (field.capacity - 1 for field in layout.fields[1:])
+    largest = layout.largest
+
+    def unpack(value: int) -> tuple[int, int, int]:
+        if 0 <= value <= largest:
+            return value >> high_shift, value >> middle_shift & middle_mask, value & low_mask
+        layout.check(value)
+        raise AssertionError("unreachable")
+
+    return unpack
+
+
+def custom(widths: str, *, epoch_ms: int, now: datetime, tick_ms: int = 1, name: str = "custom") -> Layout:
+    """Return a layout of one's own, for ids that sort by time and last.
+
+    :param widths: bits from the most significant field on: ``"41/10/12"`` for time, shard and counter, or with names,
+        ``"time:39/counter:8/shard:16"``. The time comes first; the sum is 63 at most.
+    :param epoch_ms: where the time field starts, in milliseconds since 1970-01-01 UTC.
+    :param now: the present, aware: it must lie in the time field, with a year left at least.
+    :param tick_ms: what one unit of the time field lasts, in milliseconds.
+    :raises InvalidIdError: if any of that is not so.
+    """
+    words = [part.rpartition(":") for part in widths.split("/")]
+    if not all(bits.isascii() and bits.isdigit() and len(bits) <= 2 for _, _, bits in words):
+        raise InvalidIdError(f"{widths!r} is no layout; give a name or widths, such as 41/10/12 or time:39/counter:8/shard:16")
+    names = [field for field, _, _ in words]
+    if not any(names) and len(words) == 3:
+        names = ["time", "shard", "counter"]
+    if not all(field.isidentifier() for field in names):
+        raise InvalidIdError(
+            f"{widths!r} must name its fields, such as time:39/counter:8/shard:16, or be three: time/shard/counter"
+        )
+    layout = Layout(
+        name, tuple(Field(field, int(bits)) for field, (_, _, bits) in zip(names, words, strict=True)), epoch_ms, tick_ms
+    )
+    if layout.fields[0] is not layout.time:
+        raise InvalidIdError(f"{widths!r} has {names[0]} above the time; the time must come first, or ids do not sort by it")
+    if now < layout.first_time or layout.years_left(now) < 1:
+        raise InvalidIdError(
+            f"{widths!r} holds times from {layout.first_time.isoformat()} to {layout.last_time.isoformat()}; "
+            f"that must include {now.isoformat()} and leave a year at least"
+        )
+    return layout
 
 
 SHARDFLAKE = Layout(
@@ -133,3 +317,36 @@ SHARDFLAKE = Layout(
     epoch_ms=1_735_689_600_000,
 )
 """40 bits of milliseconds since 2025-01-01 UTC, 13 of shard, 10 of counter: ids until late 2059."""
+
+TWITTER = Layout(
+    "twitter",
+    (Field("time", 41), Field("shard", 10, (Field("datacenter", 5), Field("worker", 5))), Field("counter", 12)),
+    epoch_ms=1_288_834_974_657,
+)
+"""Twitter's snowflake; the shard is datacenter * 32 + worker."""
+
+DISCORD = Layout(
+    "discord",
+    (Field("time", 41), Field("shard", 10, (Field("worker", 5), Field("process", 5))), Field("counter", 12)),
+    epoch_ms=1_420_070_400_000,
+)
+"""Discord's snowflake, of whose 42 bits of time 41 fit a bigint; the shard is worker * 32 + process."""
+
+SONYFLAKE = Layout(
+    "sonyflake", (Field("time", 39), Field("counter", 8), Field("shard", 16)), epoch_ms=1_735_689_600_000, tick_ms=10
+)
+"""Sonyflake: ticks of 10 ms, the counter above the machine id."""
+
+INSTAGRAM = Layout("instagram", (Field("time", 40), Field("shard", 13), Field("counter", 10)), epoch_ms=1_314_220_021_721)
+"""Instagram's, of whose 41 bits of time 40 fit a bigint: ids until 2046."""
+
+JAVASCRIPT = Layout("javascript", (Field("time", 41), Field("shard", 5), Field("counter", 7)), epoch_ms=1_735_689_600_000)
+"""53 bits, exact as a JavaScript number: until 2094, 32 shards, 128 ids per millisecond.
+
+41 bits, for with 40 the ids would end in 2059 as those of SHARDFLAKE do, and with 42 a shard's share of the other 11 would be
+halved for years that nobody plans for. Of the 12 left, the counter gets more than half: a full millisecond makes the generator
+wait for the next one, whereas 32 databases are many for a store whose keys a browser computes with.
+"""
+
+PRESETS = {layout.name: layout for layout in (SHARDFLAKE, TWITTER, DISCORD, SONYFLAKE, INSTAGRAM, JAVASCRIPT)}
+"""Layouts by name, as ``shardflake.assign_shard()`` takes them."""
