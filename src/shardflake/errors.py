@@ -4,6 +4,7 @@
 
     ShardflakeError
     ├── InvalidIdError (also a ValueError)      a number, text, time or part that no id can have
+    ├── ExhaustedError                          a generator in this process has no id left for the moment
     ├── UnsupportedServerError                  not PostgreSQL, or older than 15
     ├── ConnectionFailedError                   the server cannot be reached
     ├── InstallationError                       a file, revision or option of the installation is wrong
@@ -28,6 +29,10 @@ class ShardflakeError(Exception):
 
 class InvalidIdError(ShardflakeError, ValueError):
     """A number, a text, a time or a part that no id can have; the message names the value and what is allowed."""
+
+
+class ExhaustedError(ShardflakeError):
+    """A generator in this process has no id left that is larger than its last one and of the same moment."""
 
 
 class UnsupportedServerError(ShardflakeError):
@@ -117,3 +122,11 @@ def from_driver(error: BaseException) -> GeneratorError | None:
     message = getattr(diagnostics, "message_primary", None) or getattr(source, "message", None) or str(source)
     hint = getattr(diagnostics, "message_hint", None) or getattr(source, "hint", None)
     return SQLSTATES[sqlstate](message, sqlstate, hint)
+
+
+def shown(value: object) -> str:
+    """Return a value as a message shows it: its repr, or its size where that would be long (or, for an int, impossible)."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"{'a negative' if value < 0 else 'a'} number of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:80]}… ({len(text)} characters)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from shardflake.errors import InvalidIdError
+from shardflake.errors import InvalidIdError, shown
 from shardflake.layout import MAX_ID, SHARDFLAKE
 
 
@@ -39,9 +39,9 @@ def parse_id(value: object) -> int:
     elif isinstance(value, int) and not isinstance(value, bool):
         number = value
     else:
-        raise InvalidIdError(f"{value!r} is a {type(value).__name__}, not an id: give an int or its decimal digits")
+        raise InvalidIdError(f"{shown(value)} is a {type(value).__name__}, not an id: give an int or its decimal digits")
     if not 0 <= number <= MAX_ID:
-        raise InvalidIdError(f"{value} is not an id: ids are 0 to {MAX_ID}")
+        raise InvalidIdError(f"{value if isinstance(value, str) else shown(value)} is not an id: ids are 0 to {MAX_ID}")
     return number
 
 

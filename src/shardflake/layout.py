@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
-from shardflake.errors import InvalidIdError
+from shardflake.errors import InvalidIdError, shown
 
 MAX_ID = 2**63 - 1
 """Largest value of a PostgreSQL bigint, and so of an id."""
@@ -224,7 +224,9 @@ class Layout:
         :raises InvalidIdError: if it is negative or has more bits than the layout.
         """
         if not 0 <= value <= self.largest:
-            raise InvalidIdError(f"{value} is not an id of layout {self.name}: ids have {self.bits} bits, 0 to {self.largest}")
+            raise InvalidIdError(
+                f"{shown(value)} is not an id of layout {self.name}: ids have {self.bits} bits, 0 to {self.largest}"
+            )
 
 
 def _shifts(fields: tuple[Field, ...]) -> dict[str, int]:
@@ -240,7 +242,7 @@ def _combine(fields: tuple[Field, ...], values: Mapping[str, int]) -> int:
     for field in fields:
         value = values[field.name]
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < field.capacity:
-            raise InvalidIdError(f"{field.name} {value!r} does not fit: it must be 0 to {field.capacity - 1}")
+            raise InvalidIdError(f"{field.name} {shown(value)} does not fit: it must be 0 to {field.capacity - 1}")
         result = result << field.bits | value
     return result
 

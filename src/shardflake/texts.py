@@ -1,0 +1,120 @@
+"""The texts that stand for one number: decimal digits, hexadecimal, base 32, the 26 characters of a ULID, a UUID's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from shardflake import crockford, ulid, uuids
+from shardflake.errors import InvalidIdError, shown
+from shardflake.layout import MAX_ID
+
+BASE32_LENGTH = 13
+_MAX = 2**128 - 1
+_HEX = re.compile(r"0x[0-9a-f]+")
+
+
+class TextForm(StrEnum):
+    """A way to write a number."""
+
+    DECIMAL = "decimal"
+    HEX = "hex"
+    BASE32 = "base32"
+    ULID = "ulid"
+    UUID = "uuid"
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    looks: Callable[[str], bool]
+    parse: Callable[[str], int]
+    render: Callable[[int], str]
+    example: str
+
+
+def parse(text: str, form: TextForm | None = None) -> tuple[TextForm, int]:
+    """Return the form of a text and the number that it stands for.
+
+    :param text: without spaces.
+    :param form: what it is; without, the form is taken from its shape.
+    :returns: the form, and 0 to 2**128 - 1; 0 to 2**63 - 1 in base 32.
+    :raises InvalidIdError: if it is none, has the shape of two forms (13 or 26 digits), or breaks the rules of its form.
+    """
+    if form is None:
+        if text.isascii() and text.isdigit() and len(text) not in (BASE32_LENGTH, ulid.LENGTH):
+            return TextForm.DECIMAL, _parse_decimal(text)
+        forms = [form for form, codec in _CODECS.items() if codec.looks(text)]
+        if not forms:
+            raise InvalidIdError(f"{text[:64]!r} is not an id: give one of {', '.join(_describe(form) for form in TextForm)}")
+        if len(forms) > 1:
+            raise InvalidIdError(f"{text!r} is ambiguous: it may be {' or '.join(forms)}; say which")
+        form = forms[0]
+    return form, _CODECS[form].parse(text)
+
+
+def render(value: int, form: TextForm) -> str:
+    """Return a number's text in a form.
+
+    :raises InvalidIdError: if it does not fit: above 63 bits in base 32, above 128 elsewhere, or negative.
+    """
+    if not 0 <= value <= _MAX:
+        raise InvalidIdError(f"{shown(value)} does not fit: it must be 0 to {_MAX}")
+    return _CODECS[form].render(value)
+
+
+def _describe(form: TextForm) -> str:
+    return f"{form} such as {_CODECS[form].example}"
+
+
+def _parse_decimal(text: str) -> int:
+    if text[:1] == "-" and text[1:].isdigit():
+        raise InvalidIdError(f"{text[:64]} is not an id: ids are never negative")
+    if not (text.isascii() and text.isdigit()) or (text[0] == "0" and text != "0"):
+        raise InvalidIdError(f"{text[:64]!r} is not an id in decimal: give digits without sign, spaces or leading zeros")
+    value = int(text) if len(text) < 40 else _MAX + 1
+    if value > _MAX:
+        raise InvalidIdError(f"{text[:64]} has more than 128 bits: the largest number is {_MAX}")
+    return value
+
+
+def _parse_hex(text: str) -> int:
+    if not _HEX.fullmatch(text):
+        raise InvalidIdError(
+            f"{text[:64]!r} is not an id in hexadecimal: give 0x and lower-case digits, such as 0x58bb0bb7bb01442a"
+        )
+    digits = text[2:].lstrip("0")
+    if len(digits) > 32:
+        raise InvalidIdError(f"{text[:64]!r} has more than 128 bits: the largest number is {_MAX:#x}")
+    return int(digits or "0", 16)
+
+
+def _render_base32(value: int) -> str:
+    if value > MAX_ID:
+        raise InvalidIdError(f"{value} does not fit base32, which has {BASE32_LENGTH} characters: it must be 0 to {MAX_ID}")
+    return crockford.encode(value, BASE32_LENGTH)
+
+
+def _looks_base32(length: int) -> Callable[[str], bool]:
+    return lambda text: len(text) == length and text.isascii() and text.isalnum()
+
+
+_CODECS = {
+    TextForm.DECIMAL: _Codec(lambda text: text.removeprefix("-").isdigit(), _parse_decimal, str, "506528756379161600"),
+    TextForm.HEX: _Codec(lambda text: text[:2] in ("0x", "0X") and len(text) > 2, _parse_hex, hex, "0x58bb0bb7bb01442"),
+    TextForm.BASE32: _Codec(
+        _looks_base32(BASE32_LENGTH),
+        lambda text: crockford.decode(text, length=BASE32_LENGTH, bits=63, kind="an id in base32"),
+        _render_base32,
+        "0B2XGPYXV051A",
+    ),
+    TextForm.ULID: _Codec(_looks_base32(ulid.LENGTH), ulid.parse, ulid.render, "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+    TextForm.UUID: _Codec(
+        lambda text: text.count("-") == 4 and text[:1] != "-",
+        lambda text: uuids.parse(text).int,
+        lambda value: str(UUID(int=value)),
+        "017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
+    ),
+}
