@@ -114,6 +114,11 @@ class Layout:
         return self.time.capacity * self.tick_ms * _MS / _YEAR
 
     @cached_property
+    def shards(self) -> int:
+        """How many shards can be told apart."""
+        return next((field.capacity for field in self.fields if field.name == "shard"), 1)
+
+    @cached_property
     def ids_per_second(self) -> float:
         """How many ids one shard can make in a second."""
         others = [field for field in self.fields if field.name not in ("time", "shard")]

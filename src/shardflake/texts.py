@@ -14,6 +14,7 @@ from shardflake.layout import MAX_ID
 
 BASE32_LENGTH = 13
 _MAX = 2**128 - 1
+_SHAPES = "give decimal digits, 0x and hexadecimal ones, base 32 of 13 characters, a ULID of 26 or a UUID of 36"
 _HEX = re.compile(r"0x[0-9a-f]+")
 
 
@@ -32,7 +33,6 @@ class _Codec:
     looks: Callable[[str], bool]
     parse: Callable[[str], int]
     render: Callable[[int], str]
-    example: str
 
 
 def parse(text: str, form: TextForm | None = None) -> tuple[TextForm, int]:
@@ -48,7 +48,7 @@ def parse(text: str, form: TextForm | None = None) -> tuple[TextForm, int]:
             return TextForm.DECIMAL, _parse_decimal(text)
         forms = [form for form, codec in _CODECS.items() if codec.looks(text)]
         if not forms:
-            raise InvalidIdError(f"{text[:64]!r} is not an id: give one of {', '.join(_describe(form) for form in TextForm)}")
+            raise InvalidIdError(f"{text[:64]!r} is not an id: {_SHAPES}")
         if len(forms) > 1:
             raise InvalidIdError(f"{text!r} is ambiguous: it may be {' or '.join(forms)}; say which")
         form = forms[0]
@@ -65,18 +65,14 @@ def render(value: int, form: TextForm) -> str:
     return _CODECS[form].render(value)
 
 
-def _describe(form: TextForm) -> str:
-    return f"{form} such as {_CODECS[form].example}"
-
-
 def _parse_decimal(text: str) -> int:
     if text[:1] == "-" and text[1:].isdigit():
-        raise InvalidIdError(f"{text[:64]} is not an id: ids are never negative")
+        raise InvalidIdError(f"{text[:64]} is not an id: ids are 0 to {MAX_ID}, never negative")
     if not (text.isascii() and text.isdigit()) or (text[0] == "0" and text != "0"):
         raise InvalidIdError(f"{text[:64]!r} is not an id in decimal: give digits without sign, spaces or leading zeros")
     value = int(text) if len(text) < 40 else _MAX + 1
     if value > _MAX:
-        raise InvalidIdError(f"{text[:64]} has more than 128 bits: the largest number is {_MAX}")
+        raise InvalidIdError(f"{text[:64]} is not an id: ids are 0 to {MAX_ID}, and of 128 bits to {_MAX}")
     return value
 
 
@@ -102,19 +98,17 @@ def _looks_base32(length: int) -> Callable[[str], bool]:
 
 
 _CODECS = {
-    TextForm.DECIMAL: _Codec(lambda text: text.removeprefix("-").isdigit(), _parse_decimal, str, "506528756379161600"),
-    TextForm.HEX: _Codec(lambda text: text[:2] in ("0x", "0X") and len(text) > 2, _parse_hex, hex, "0x58bb0bb7bb01442"),
+    TextForm.DECIMAL: _Codec(lambda text: text.removeprefix("-").isdigit(), _parse_decimal, str),
+    TextForm.HEX: _Codec(lambda text: text[:2] in ("0x", "0X") and len(text) > 2, _parse_hex, hex),
     TextForm.BASE32: _Codec(
         _looks_base32(BASE32_LENGTH),
         lambda text: crockford.decode(text, length=BASE32_LENGTH, bits=63, kind="an id in base32"),
         _render_base32,
-        "0B2XGPYXV051A",
     ),
-    TextForm.ULID: _Codec(_looks_base32(ulid.LENGTH), ulid.parse, ulid.render, "01ARZ3NDEKTSV4RRFFQ69G5FAV"),
+    TextForm.ULID: _Codec(_looks_base32(ulid.LENGTH), ulid.parse, ulid.render),
     TextForm.UUID: _Codec(
         lambda text: text.count("-") == 4 and text[:1] != "-",
         lambda text: uuids.parse(text).int,
         lambda value: str(UUID(int=value)),
-        "017f22e2-79b0-7cc3-98c4-dc0c0c07398f",
     ),
 }

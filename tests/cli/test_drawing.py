@@ -10,6 +10,7 @@ from rich.console import Console
 
 from shardflake.cli.drawing import age, draw
 from shardflake.ids import make_id
+from shardflake.kinds import of_layout
 from shardflake.layout import MAX_ID, SHARDFLAKE, Field, Layout
 
 ID = make_id(datetime(2026, 7, 6, 8, 30, 0, 123456, tzinfo=UTC), 5, 42)
@@ -54,9 +55,9 @@ def test_it_fits_the_terminal(width: int) -> None:
 
 def test_another_layout_is_drawn_by_the_same_rules() -> None:
     layout = Layout("short", (Field("counter", 3), Field("time", 20), Field("shard", 4)), epoch_ms=0, tick_ms=1000)
-    ruler, digits, names, sizes, values, _ = draw((5 << 24) | (60 << 4) | 9, layout).plain.split("\n")
+    ruler, digits, names, sizes, values, _ = draw((5 << 24) | (60 << 4) | 9, of_layout(layout)).plain.split("\n")
     assert digits.split() == ["0" * 37, "101", format(60, "020b"), "1001"]
-    assert names.split() == ["sign", "counter", "time", "shard"]
+    assert names.split() == ["unused", "counter", "time", "shard"]
     assert sizes.split()[::2] == ["37", "3", "20", "4"]
     assert values.split() == ["5", "1970-01-01", "00:01:00.000", "UTC", "9"]
     assert ruler.split() == ["63", "27", "26", "23", "4", "3"]

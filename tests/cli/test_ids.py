@@ -21,8 +21,9 @@ def test_explain_draws_one_id(run: Run) -> None:
     value = make_id(datetime.fromisoformat(NOON), 5, 42)
     drawn = run("id", "explain", str(value)).stdout
     headline, *drawing = drawn.splitlines()
-    assert headline.startswith(f"{value}  ")
-    assert len(drawing) == 6
+    assert headline.startswith(f"{value}  shardflake  ")
+    assert headline.endswith(" ago") or "  in " in headline
+    assert drawing[6].startswith("  It may also be")
     assert "2026-07-06 12:00:00.000 UTC              5             42" in drawn
 
 
@@ -31,7 +32,7 @@ def test_explain_draws_one_id(run: Run) -> None:
 )
 def test_explain_says_how_old_an_id_is(run: Run, offset: timedelta, words: str) -> None:
     value = make_id(datetime.now(UTC) + offset, 5)
-    assert run("id", "explain", str(value)).stdout.splitlines()[0] == f"{value}  {words}"
+    assert run("id", "explain", str(value)).stdout.splitlines()[0] == f"{value}  shardflake  {words}"
 
 
 def test_explain_prints_json_objects_whose_ids_javascript_can_read(run: Run) -> None:
@@ -47,7 +48,9 @@ def test_explain_prints_json_objects_whose_ids_javascript_can_read(run: Run) -> 
         assert item["time"] == "2026-07-06T12:00:00.000Z"
         assert item["unix_ms"] == 1783339200000
         assert item["counter"] == 7
-        assert item.keys() == {"id", "time", "unix_ms", "shard", "counter"}
+        assert item["layout"] == "shardflake"
+        assert "twitter" in {other["layout"] for other in item.pop("other_readings")}
+        assert item.keys() == {"id", "layout", "time", "unix_ms", "shard", "counter"}
 
 
 def test_explain_separates_several_ids(run: Run) -> None:
@@ -65,7 +68,10 @@ def test_explain_separates_several_ids(run: Run) -> None:
         (["12x"], "'12x' is not an id: give decimal digits"),
         (["1.0"], "'1.0' is not an id: give decimal digits"),
         ([""], "'' is not an id: give decimal digits"),
-        (["0x10"], "'0x10' is not an id: give decimal digits"),
+        (["0xg"], "'0xg' is not an id in hexadecimal"),
+        (["0x" + "f" * 33], "has more than 128 bits"),
+        (["1234567890123"], "'1234567890123' is ambiguous: it may be decimal or base32"),
+        (["01234567890123456789012345"], "is ambiguous: it may be decimal or ulid"),
     ],
 )
 def test_explain_refuses_what_is_no_id(run: Run, words: list[str], message: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from rich.text import Text
 
 from shardflake.cli.output import utc
-from shardflake.layout import SHARDFLAKE, Field, Layout
+from shardflake.kinds import KINDS, Kind, time_of
+from shardflake.layout import Field
 
 # Black on light colours of the 256-colour cube, which terminal themes leave alone: readable on dark and on light backgrounds.
 _TIME = "color(16) on color(80)"
@@ -51,23 +52,26 @@ class _Run:
         return str(self.top) if len(self.digits) < 5 else str(self.top) + low.rjust(len(self.digits) - len(str(self.top)))
 
 
-def draw(value: int, layout: Layout = SHARDFLAKE) -> Text:
-    """Return the 64 bits of an id, one column for each, and below each field its width, value and range.
+def draw(value: int, kind: Kind = KINDS["shardflake"]) -> Text:
+    """Return the bits of an id, one column for each, 64 to a block, and below each field its width, value and range.
 
-    :param value: an id, 0 to 2**63 - 1.
-    :param layout: how to divide it.
-    :returns: six lines, 73 columns wide for the layout SHARDFLAKE; no newline at the end.
+    :param value: an id of the kind.
+    :param kind: how to divide it.
+    :returns: six lines a block, 73 columns wide for shardflake and 80 at most for the other kinds; no newline at the end.
     """
-    runs = _runs(value, layout)
-    lines = [
-        _line(runs, lambda run: Text(run.ruler, "dim")),
-        _line(runs, lambda run: Text(run.digits, run.style)),
-        _line(runs, lambda run: Text(run.name, "bold")),
-        _line(runs, lambda run: Text(run.size)),
-        _line(runs, lambda run: Text(run.value, "bold")),
-        _line(runs, lambda run: Text(run.range)),
-    ]
-    return Text("\n").join(lines)
+    blocks = []
+    for block in _blocks(_runs(value, kind), kind.width):
+        blocks += [
+            _line(block, lambda run: Text(run.ruler, "dim")),
+            _line(block, lambda run: Text(run.digits, run.style)),
+            _line(block, lambda run: Text(run.name, "bold")),
+            _line(block, lambda run: Text(run.size)),
+            _line(block, lambda run: Text(run.value, "bold")),
+            _line(block, lambda run: Text(run.range)),
+        ]
+    while not blocks[-1].plain:
+        del blocks[-1]
+    return Text("\n").join(blocks)
 
 
 def age(since: timedelta) -> str:
@@ -82,25 +86,48 @@ def age(since: timedelta) -> str:
     return f"in {text}" if since < timedelta(0) else f"{text} ago"
 
 
-def _runs(value: int, layout: Layout) -> list[_Run]:
-    digits, fields = format(value, "064b"), layout.decode(value)
-    spare = 64 - sum(field.bits for field in layout.fields)
-    runs = [_Run(digits[:spare], 63, _SIGN, "sign", _bits(spare), "", "")]
-    styles = iter(_PARTS)
-    for field in layout.fields:
-        start = 64 - layout.shifts[field.name] - field.bits
-        text, limits = _meaning(field, fields[field.name], layout)
-        style = _TIME if field is layout.time else next(styles)
-        run = _Run(digits[start : start + field.bits], 63 - start, style, field.name, _bits(field.bits), text, limits)
-        runs.append(run)
+def _runs(value: int, kind: Kind) -> list[_Run]:
+    digits, values = format(value, f"0{kind.width}b"), kind.decode(value)
+    spare = kind.width - kind.bits
+    runs = (
+        [_Run(digits[:spare], kind.width - 1, _SIGN, "sign" if spare == 1 else "unused", _bits(spare), "", "")] if spare else []
+    )
+    styles, start = iter(_PARTS), spare
+    for field in kind.fields:
+        text, limits = _meaning(field, values[field.name], kind)
+        style = _TIME if field.name == "time" else _SIGN if field.name in kind.constants else next(styles)
+        part = digits[start : start + field.bits]
+        runs.append(_Run(part, kind.width - 1 - start, style, field.name, _bits(field.bits), text, limits))
+        start += field.bits
     return runs
 
 
-def _meaning(field: Field, value: int, layout: Layout) -> tuple[str, str]:
+def _blocks(runs: Sequence[_Run], width: int) -> list[list[_Run]]:
+    """Divide runs into blocks of 64 bits; of a run that is divided, the second half has no words of its own."""
+    blocks: list[list[_Run]] = [[] for _ in range(width // 64)]
+    for run in runs:
+        number, bottom = (width - 1 - run.top) // 64, run.top - len(run.digits) + 1
+        rest = width - 64 * (number + 1) - bottom
+        if rest <= 0:
+            blocks[number].append(run)
+        else:
+            blocks[number].append(replace(run, digits=run.digits[:-rest]))
+            blocks[number + 1].append(
+                _Run(run.digits[-rest:], bottom + rest - 1, run.style, f"{run.name}, continued", "", "", "")
+            )
+    return blocks
+
+
+def _meaning(field: Field, value: int, kind: Kind) -> tuple[str, str]:
     """Return a field's value and its range in words."""
-    if field is not layout.time:
-        return str(value), f"0 to {field.capacity - 1}"
-    return utc(layout.time_of_tick(value)), f"{layout.first_time:%Y-%m-%d} to {layout.last_time:%Y-%m-%d}"
+    if field.name in kind.constants:
+        return str(value), "fixed"
+    if field.name != "time":
+        return (hex(value), f"0 to 2^{field.bits} - 1") if field.bits > 32 else (str(value), f"0 to {field.capacity - 1}")
+    moments = [time_of(tick * kind.tick_ms + kind.epoch_ms) for tick in (value, 0, field.capacity - 1)]
+    made, first, last = moments
+    limits = f"{first:%Y-%m-%d} to {f'{last:%Y-%m-%d}' if last else 'past the year 9999'}"
+    return utc(made) if made else f"{value} ms: past the year 9999", limits
 
 
 def _bits(count: int) -> str:

@@ -1,103 +1,102 @@
-"""``shardflake id``: read, make and bound ids, without a server."""
+"""``shardflake id``: read, make, convert and bound ids, without a server."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import secrets
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from shardflake.cli.drawing import age, draw
-from shardflake.cli.output import Format, FormatOption, iso, print_json, stdout
+from shardflake.cli.convert import convert
+from shardflake.cli.explain import explain
+from shardflake.cli.input import EpochOption, TickOption, kind_of, parse_time
+from shardflake.cli.odds import odds
+from shardflake.cli.output import Format, FormatOption, print_json
 from shardflake.errors import InvalidIdError
-from shardflake.ids import decode, make_id, parse_id, time_range
+from shardflake.kinds import Kind
+from shardflake.texts import TextForm, render
 
-app = typer.Typer(help="Read, make and bound ids; needs no server.", no_args_is_help=True)
+app = typer.Typer(help="Read, make, convert and bound ids; needs no server.", no_args_is_help=True)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LET_NEGATIVE_NUMBERS_THROUGH = {"ignore_unknown_options": True}
+app.command("explain", context_settings=_LET_NEGATIVE_NUMBERS_THROUGH)(explain)
+app.command("convert", context_settings=_LET_NEGATIVE_NUMBERS_THROUGH)(convert)
 
-
-# Unknown options are let through so that a negative number is met by our message and not by "no such option".
-@app.command(context_settings={"ignore_unknown_options": True}, no_args_is_help=True)
-def explain(
-    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Ids in decimal digits.", show_default=False)],
-    format_: FormatOption = Format.TABLE,
-) -> None:
-    """Take ids apart: the bits drawn to scale, time in UTC, shard, counter and age."""
-    values = [_id(text) for text in ids]
-    now = datetime.now(UTC)
-    for number, value in enumerate(values):
-        if format_ is Format.JSON:
-            _explain_json(value, now)
-        else:
-            _explain_drawing(value, now, first=number == 0)
+ChosenLayout = Annotated[
+    str, typer.Option("--layout", metavar="NAME", help="As explain takes it; shardflake without.", show_default=False)
+]
 
 
 @app.command()
 def make(
-    time: Annotated[str, typer.Option(metavar="ISO", help="ISO 8601 with a zone, such as 2026-07-06T08:30:00Z.")],
-    shard: Annotated[int, typer.Option(metavar="N", help="Shard id, 0 to 8191.")],
-    counter: Annotated[int, typer.Option(metavar="N", help="Counter within the millisecond, 0 to 1023.")] = 0,
+    time: Annotated[str | None, typer.Option(metavar="ISO", help="ISO 8601 with a zone, such as 2026-07-06T08:30:00Z.")] = None,
+    shard: Annotated[int | None, typer.Option(metavar="N", help="Shard id, 0 to 8191 in the layout shardflake.")] = None,
+    counter: Annotated[int | None, typer.Option(metavar="N", help="Counter within the tick; 0 without.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=N", help="Another field, such as datacenter=1; random ones are drawn without."),
+    ] = None,
+    layout: ChosenLayout = "shardflake",
+    epoch: EpochOption = None,
+    tick: TickOption = None,
+    format_: FormatOption = Format.TABLE,
 ) -> None:
     """Print the id with these parts; for tests and bounds, never to stand in for the generator."""
-    typer.echo(make_id(_time(time), shard, counter))
+    kind = kind_of(layout, epoch, tick)
+    values = dict(map(_assignment, set_ or []))
+    values |= {name: value for name, value in (("shard", shard), ("counter", counter)) if value is not None}
+    if time is not None:
+        values["time"] = kind.tick_of(parse_time(time))
+    elif kind.has_time and "time" not in values:
+        raise InvalidIdError(f"layout {kind.name} needs --time, in ISO 8601 with a zone, such as 2026-07-06T08:30:00Z")
+    value = render(kind.encode(_filled(kind, values)), kind.form)
+    if format_ is Format.JSON:
+        print_json({"id": value, "layout": kind.name})
+    else:
+        typer.echo(value)
 
 
 @app.command("range", no_args_is_help=True)
 def range_(
     start: Annotated[str, typer.Argument(metavar="FROM", help="ISO 8601 with a zone; inclusive.", show_default=False)],
     end: Annotated[str, typer.Argument(metavar="TO", help="ISO 8601 with a zone; exclusive.", show_default=False)],
+    layout: ChosenLayout = "shardflake",
+    epoch: EpochOption = None,
+    tick: TickOption = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Print the ids that bound a time range, of all shards, and the SQL condition for it."""
-    low, high = time_range(_time(start), _time(end))
-    condition = f"id >= {low} AND id < {high}"
+    kind = kind_of(layout, epoch, tick)
+    low, high = (render(value, kind.form) for value in kind.time_range(parse_time(start), parse_time(end)))
+    quote = "" if kind.form is TextForm.DECIMAL else "'"
+    condition = f"id >= {quote}{low}{quote} AND id < {quote}{high}{quote}"
     if format_ is Format.JSON:
-        print_json({"low": str(low), "high": str(high), "condition": condition})
+        print_json({"low": low, "high": high, "condition": condition})
     else:
         typer.echo(f"low   {low}\nhigh  {high}\nSQL   {condition}")
 
 
-def _explain_json(value: int, now: datetime) -> None:
-    """Print an id's parts; the id as a string, for a JSON number of 64 bits loses its last digits in JavaScript."""
-    parts = decode(value)
-    print_json(
-        {
-            "id": str(value),
-            "time": iso(parts.time),
-            "unix_ms": (parts.time - _EPOCH) // timedelta(milliseconds=1),
-            "shard": parts.shard,
-            "counter": parts.counter,
-            "age_ms": (now - parts.time) // timedelta(milliseconds=1),
-        }
-    )
+app.command("odds")(odds)
 
 
-def _explain_drawing(value: int, now: datetime, *, first: bool) -> None:
-    console = stdout()
-    if not first:
-        console.print()
-    console.print(Text.assemble((str(value), "bold"), f"  {age(now - decode(value).time)}"))
-    console.print(draw(value))
+def _assignment(text: str) -> tuple[str, int]:
+    """Parse ``FIELD=N``.
 
-
-def _id(text: str) -> int:
-    """Parse an id, and refuse an option that the parser let through."""
-    if text.startswith("-") and not text[1:].isdigit():
-        raise typer.BadParameter(f"{text} is neither an id nor an option of this command")
-    return parse_id(text)
-
-
-def _time(text: str) -> datetime:
-    """Parse a time that says its zone.
-
-    :raises InvalidIdError: if it is none, or naive.
+    :raises InvalidIdError: if it is none.
     """
+    name, _, digits = text.partition("=")
     try:
-        time = datetime.fromisoformat(text)
+        return name, int(digits, 0)
     except ValueError:
-        raise InvalidIdError(f"{text!r} is not an ISO 8601 time; give one such as 2026-07-06T08:30:00Z") from None
-    if time.tzinfo is None:
-        raise InvalidIdError(f"{text!r} has no time zone; add Z for UTC, or an offset such as +02:00")
-    return time
+        raise InvalidIdError(f"{text!r} sets no field; write FIELD=N, such as datacenter=1") from None
+
+
+def _filled(kind: Kind, values: dict[str, int]) -> dict[str, int]:
+    """Return the values with those of random fields drawn and the counter 0, where they are missing."""
+    filled = dict(values)
+    for field in kind.fields:
+        if field.name not in kind.constants and field.name.startswith("rand"):
+            filled.setdefault(field.name, secrets.randbits(field.bits))
+        elif field.name == "counter":
+            filled.setdefault("counter", 0)
+    return filled
