@@ -56,12 +56,21 @@ class Kind:
         return any(field.name == "time" for field in self.fields)
 
     @cached_property
+    def wide(self) -> frozenset[str]:
+        """The fields that JavaScript cannot hold as a number: above 53 bits."""
+        return frozenset(field.name for field in self.fields if field.bits > 53)
+
+    @cached_property
     def _plan(self) -> tuple[tuple[str, int, int], ...]:
         position, plan = self.bits, []
         for item in self.fields:
             position -= item.bits
             plan.append((item.name, position, item.capacity - 1))
         return tuple(plan)
+
+    @cached_property
+    def _time(self) -> tuple[int, int] | None:
+        return next(((shift, mask) for name, shift, mask in self._plan if name == "time"), None)
 
     @cached_property
     def _groups(self) -> tuple[tuple[str, tuple[str, ...], int, int], ...]:
@@ -83,7 +92,7 @@ class Kind:
             self.layout.check(value)
         elif not 0 <= value < 1 << self.bits:
             raise InvalidIdError(f"{shown(value)} is no {self.name}: that has {self.bits} bits")
-        for name, shift, mask in self._plan:
+        for name, shift, mask in self._plan if self.constants else ():
             if name in self.constants and value >> shift & mask != self.constants[name]:
                 raise InvalidIdError(
                     f"{value:#x} is no {self.name}: its {name} is {value >> shift & mask}, not {self.constants[name]}"
@@ -120,10 +129,10 @@ class Kind:
 
     def unix_ms(self, value: int) -> int | None:
         """Return when an id was made, in milliseconds since 1970; None for a kind without time."""
-        for name, shift, mask in self._plan:
-            if name == "time":
-                return (value >> shift & mask) * self.tick_ms + self.epoch_ms
-        return None
+        if self._time is None:
+            return None
+        shift, mask = self._time
+        return (value >> shift & mask) * self.tick_ms + self.epoch_ms
 
     def tick_of(self, time: datetime) -> int:
         """Return the tick that a time falls into.
@@ -137,13 +146,13 @@ class Kind:
 
     def is_plausible(self, value: int, now_ms: int) -> bool:
         """Tell whether a number may be an id of this kind: it fits, and its time lies between ``since_ms`` and a day ahead."""
-        if value >> self.bits:
+        if value >> self.bits or (self.constants and not self._has_constants(value)):
             return False
-        for name, shift, mask in self._plan:
-            if name in self.constants and value >> shift & mask != self.constants[name]:
-                return False
         made = self.unix_ms(value)
         return made is None or self.since_ms <= made <= now_ms + DAY_MS
+
+    def _has_constants(self, value: int) -> bool:
+        return all(value >> shift & mask == self.constants.get(name, value >> shift & mask) for name, shift, mask in self._plan)
 
     def time_range(self, start: datetime, end: datetime) -> tuple[int, int]:
         """Return ``(low, high)`` such that ``low <= id < high`` holds for exactly the ids of a half-open time range.

@@ -89,6 +89,11 @@ class Layout:
         return tuple(leaf for field in self.fields for leaf in field.parts or (field,))
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the fields, in their order."""
+        return tuple(field.name for field in self.fields)
+
+    @cached_property
     def shifts(self) -> Mapping[str, int]:
         """How far each field is shifted left, in bits."""
         return _shifts(self.fields)
@@ -181,18 +186,18 @@ class Layout:
     def pack(self) -> Callable[..., int]:
         """The function that puts the values of all fields, in their order, together into an id; raises as :meth:`encode`.
 
-        A function that knows its shifts and is kept: :meth:`encode` is the same by names, at a fourth of the speed.
+        A function that knows its shifts and is kept: :meth:`encode` is the same by names, at a fraction of the speed.
         """
         if len(self.fields) == 3:
             return _pack_three(self)
-        return lambda *values: self.encode(**dict(zip(self.shifts, values, strict=True)))
+        return lambda *values: _combine(self.fields, dict(zip(self.names, values, strict=True)))
 
     @cached_property
     def unpack(self) -> Callable[[int], tuple[int, ...]]:
         """The function that takes an id apart into the values of all fields, in their order; raises as :meth:`decode`."""
         if len(self.fields) == 3:
             return _unpack_three(self)
-        return lambda value: tuple(self.decode(value).values())
+        return lambda value: _divide(self, value)
 
     def encode(self, **values: int) -> int:
         """Put fields together into an id.
@@ -201,6 +206,8 @@ class Layout:
         :returns: the id, 0 to 2**63 - 1.
         :raises InvalidIdError: for a missing, unknown or non-integer field, or one that does not fit its width.
         """
+        if values.keys() == self.shifts.keys():
+            return self.pack(*[values[name] for name in self.names])
         for field in self.fields:
             if field.parts and field.name not in values and all(part.name in values for part in field.parts):
                 values[field.name] = _combine(field.parts, {part.name: values.pop(part.name) for part in field.parts})
@@ -214,8 +221,7 @@ class Layout:
         :param value: an id; text goes through :func:`shardflake.ids.parse_id` first.
         :raises InvalidIdError: if it has more bits than the layout, or is negative.
         """
-        self.check(value)
-        return {field.name: (value >> self.shifts[field.name]) & (field.capacity - 1) for field in self.fields}
+        return dict(zip(self.names, self.unpack(value), strict=True))
 
     def decode_parts(self, value: int) -> dict[str, int]:
         """Take an id apart as :meth:`decode` does, with the fields that have parts replaced by them."""
@@ -240,6 +246,11 @@ def _shifts(fields: tuple[Field, ...]) -> dict[str, int]:
         shifts[field.name] = position
         position += field.bits
     return shifts
+
+
+def _divide(layout: Layout, value: int) -> tuple[int, ...]:
+    layout.check(value)
+    return tuple((value >> layout.shifts[field.name]) & (field.capacity - 1) for field in layout.fields)
 
 
 def _combine(fields: tuple[Field, ...], values: Mapping[str, int]) -> int:

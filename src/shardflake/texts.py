@@ -14,7 +14,7 @@ from shardflake.layout import MAX_ID
 
 BASE32_LENGTH = 13
 _MAX = 2**128 - 1
-_SHAPES = "give decimal digits, 0x and hexadecimal ones, base 32 of 13 characters, a ULID of 26 or a UUID of 36"
+_SHAPES = "give decimal digits, 0x and hexadecimal ones, the 26 characters of a ULID or 36 of a UUID; name base32"
 _HEX = re.compile(r"0x[0-9a-f]+")
 
 
@@ -39,18 +39,18 @@ def parse(text: str, form: TextForm | None = None) -> tuple[TextForm, int]:
     """Return the form of a text and the number that it stands for.
 
     :param text: without spaces.
-    :param form: what it is; without, the form is taken from its shape.
+    :param form: what it is; without, the form is taken from its shape. Base 32 must be named: its digits may be decimal ones.
     :returns: the form, and 0 to 2**128 - 1; 0 to 2**63 - 1 in base 32.
-    :raises InvalidIdError: if it is none, has the shape of two forms (13 or 26 digits), or breaks the rules of its form.
+    :raises InvalidIdError: if it is none, has the shape of two forms (26 digits), or breaks the rules of its form.
     """
     if form is None:
-        if text.isascii() and text.isdigit() and len(text) not in (BASE32_LENGTH, ulid.LENGTH):
+        if text.isascii() and text.isdigit() and len(text) != ulid.LENGTH:
             return TextForm.DECIMAL, _parse_decimal(text)
-        forms = [form for form, codec in _CODECS.items() if codec.looks(text)]
+        forms = [form for form, codec in _CODECS.items() if form is not TextForm.BASE32 and codec.looks(text)]
         if not forms:
             raise InvalidIdError(f"{text[:64]!r} is not an id: {_SHAPES}")
         if len(forms) > 1:
-            raise InvalidIdError(f"{text!r} is ambiguous: it may be {' or '.join(forms)}; say which")
+            raise InvalidIdError(f"{text!r} is ambiguous: it may be {' or '.join(forms)}; name the form")
         form = forms[0]
     return form, _CODECS[form].parse(text)
 

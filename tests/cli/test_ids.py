@@ -70,7 +70,7 @@ def test_explain_separates_several_ids(run: Run) -> None:
         ([""], "'' is not an id: give decimal digits"),
         (["0xg"], "'0xg' is not an id in hexadecimal"),
         (["0x" + "f" * 33], "has more than 128 bits"),
-        (["1234567890123"], "'1234567890123' is ambiguous: it may be decimal or base32"),
+        (["0B2XHEZER051A"], "is not an id: give decimal digits"),
         (["01234567890123456789012345"], "is ambiguous: it may be decimal or ulid"),
     ],
 )

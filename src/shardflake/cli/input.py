@@ -28,13 +28,12 @@ TickOption = Annotated[
     int | None, typer.Option("--tick", metavar="MS", help="What a tick lasts, for --layout with widths; 1 without.")
 ]
 FromOption = Annotated[
-    TextForm | None, typer.Option("--from", help="What form the ids are written in; guessed from their shape without.")
+    TextForm | None,
+    typer.Option("--from", help="What form the ids are written in; guessed from their shape without, but for base32."),
 ]
 IdsArgument = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="ID", help="Ids in decimal, 0x hexadecimal, base 32, ULID or UUID; from stdin without.", show_default=False
-    ),
+    typer.Argument(metavar="ID", help="Ids in decimal, 0x hexadecimal, ULID or UUID; from stdin without.", show_default=False),
 ]
 
 
