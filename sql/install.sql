@@ -33,6 +33,9 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/id_columns.sql
 \ir functions/_arm.sql
 \ir functions/assign_shard.sql
+\ir functions/add_logical_shards.sql
+\ir functions/remove_logical_shards.sql
+\ir functions/last_id_bound.sql
 \ir functions/confirm_identity.sql
 \ir functions/status.sql
 \ir functions/grant_usage.sql

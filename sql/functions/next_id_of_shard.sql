@@ -1,4 +1,5 @@
--- Returns an id of a logical shard that this database owns; all of them share one window, so ids ascend across them too.
+-- Returns an id of a logical shard that this database owns. All of them share one window: ids of one shard ascend, those of
+-- several do so from millisecond to millisecond.
 create function shardflake.next_id(p_shard integer) returns bigint
 language sql volatile parallel unsafe
 return (case when p_shard = any (shardflake._logical_shards()) then p_shard else shardflake._refuse_shard(p_shard) end << 10)

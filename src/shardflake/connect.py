@@ -39,16 +39,20 @@ def make_engine(url: str | None = None) -> sa.Engine:
         (``postgresql://...``) or a libpq keyword string (``host=... dbname=...``); None or '' takes libpq's PG* environment.
     :raises ConnectionFailedError: if it is none of these.
     """
-    conninfo = _conninfo(url or "")
+    target = conninfo(url)
     return sa.create_engine(
         "postgresql+psycopg://",
-        creator=lambda: psycopg.connect(conninfo),
+        creator=lambda: psycopg.connect(target),
         poolclass=sa.NullPool,
     )
 
 
-def _conninfo(url: str) -> str:
-    """Return a libpq keyword string for any of the accepted forms."""
+def conninfo(url: str | None = None) -> str:
+    """Return a libpq keyword string for any of the forms that :func:`make_engine` takes; connects to nothing.
+
+    :raises ConnectionFailedError: if it is none of these; the message does not repeat it.
+    """
+    url = url or ""
     try:
         if re.match(r"\w+\+\w+://", url):
             parsed = sa.make_url(url)

@@ -8,12 +8,15 @@
     ├── UnsupportedServerError                  not PostgreSQL, or older than 15
     ├── ConnectionFailedError                   the server cannot be reached
     ├── InstallationError                       a file, revision or option of the installation is wrong
+    ├── ResultsError                            results of a benchmark cannot be read or compared
+    ├── FleetFileError                          shards.toml cannot be read; the message lists the lines
     ├── ServerError                             any other error of the server; carries .sqlstate and .hint
     └── GeneratorError (a ServerError)          raised by the SQL functions
         ├── ShardIdError                        SF001 SF007 SF008 SF009
         ├── IdentityError                       SF002 SF003
         ├── ClockError                          SF004 SF005
         ├── DurabilityError                     SF006
+        ├── RegistryError                       SF020 SF021 SF022
         ├── RangeError (also a ValueError)      SF010 SF011
         └── ColumnError                         SF012 SF013
 """
@@ -45,6 +48,14 @@ class ConnectionFailedError(ShardflakeError):
 
 class InstallationError(ShardflakeError):
     """A file, a revision or an option of the installation is not what it must be."""
+
+
+class ResultsError(ShardflakeError):
+    """Results of a benchmark cannot be read, or not be compared with others."""
+
+
+class FleetFileError(ShardflakeError):
+    """The file that describes the fleet is not what it must be; the message names the line of everything that is wrong."""
 
 
 class ServerError(ShardflakeError):
@@ -85,6 +96,10 @@ class RangeError(GeneratorError, ValueError):
     """An argument of a SQL function is out of range."""
 
 
+class RegistryError(GeneratorError):
+    """A shard id is taken or retired, or a name or database holds another one already, or none."""
+
+
 class ColumnError(GeneratorError):
     """A column cannot take ``next_id()`` as its default, or still uses it."""
 
@@ -103,6 +118,9 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF011": RangeError,
     "SF012": ColumnError,
     "SF013": ColumnError,
+    "SF020": RegistryError,
+    "SF021": RegistryError,
+    "SF022": RegistryError,
 }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Lock
 from typing import Any, TextIO
 
@@ -65,10 +66,13 @@ class Confirmation:
     high_water: datetime
 
 
-def config(output: TextIO | None = None) -> Config:
-    """Return Alembic's configuration of the migrations that came with the package, without a file."""
+def config(output: TextIO | None = None, directory: Path | None = None) -> Config:
+    """Return Alembic's configuration of the migrations that came with the package, without a file.
+
+    :param directory: of the environment; the generator's by default.
+    """
     alembic_config = Config(output_buffer=output)
-    alembic_config.set_main_option("script_location", str(assets.migrations_dir()).replace("%", "%%"))
+    alembic_config.set_main_option("script_location", str(directory or assets.migrations_dir()).replace("%", "%%"))
     return alembic_config
 
 
@@ -91,8 +95,8 @@ def upgrade(engine: sa.Engine, shard_id: int | None = None, revision: str = "hea
     """
     if shard_id is not None:
         check_shard_id(shard_id)
-    with _transaction(engine) as connection:
-        _run_alembic(connection, command.upgrade, revision)
+    with transaction(engine) as connection:
+        run_alembic(connection, command.upgrade, revision)
         if shard_id is not None:
             connection.execute(sa.select(sa.func.shardflake.assign_shard(shard_id)))
         return _revision(connection) or "base"
@@ -103,26 +107,34 @@ def downgrade(engine: sa.Engine, revision: str = "base") -> None:
 
     :raises ColumnError: while a column default, view or function outside the schema uses it; the message lists them.
     """
-    with _transaction(engine) as connection:
+    with transaction(engine) as connection:
         if _revision(connection) is None:
             raise InstallationError("shardflake is not installed in this database; nothing to downgrade")
-        _run_alembic(connection, command.downgrade, revision)
+        run_alembic(connection, command.downgrade, revision)
 
 
 def offline_script(revision: str = "head", shard_id: int | None = None) -> str:
     """Return the SQL that :func:`upgrade` would run on an empty database, for a DBA to read and run with psql."""
     if shard_id is not None:
         check_shard_id(shard_id)
-    output = io.StringIO()
-    try:
-        with _ONE_ENVIRONMENT:
-            command.upgrade(config(output), revision, sql=True)
-    except CommandError as error:
-        raise InstallationError(f"no script for revision {revision!r}: {error}; the newest is {head()!r}") from error
-    script = output.getvalue()
+    script = write_script(revision)
     if shard_id is not None:
         script += f"SELECT shardflake.assign_shard({int(shard_id)});\n"
     return script
+
+
+def write_script(revision: str = "head", directory: Path | None = None) -> str:
+    """Return the SQL of an environment's revisions, up to one.
+
+    :param directory: of the environment; the generator's by default.
+    """
+    output = io.StringIO()
+    try:
+        with _ONE_ENVIRONMENT:
+            command.upgrade(config(output, directory), revision, sql=True)
+    except CommandError as error:
+        raise InstallationError(f"no script for revision {revision!r}: {error}; the newest is {head()!r}") from error
+    return output.getvalue()
 
 
 def assign(
@@ -267,8 +279,12 @@ def _revision(connection: sa.Connection) -> str | None:
     return MigrationContext.configure(connection, opts=options).get_current_revision()
 
 
-def _run_alembic(connection: sa.Connection, operation: Any, revision: str) -> None:
-    alembic_config = config(io.StringIO())
+def run_alembic(connection: sa.Connection, operation: Any, revision: str, directory: Path | None = None) -> None:
+    """Run one of Alembic's commands, such as ``command.upgrade``, on a connection; the caller commits.
+
+    :param directory: of the environment; the generator's by default.
+    """
+    alembic_config = config(io.StringIO(), directory)
     alembic_config.attributes["connection"] = connection
     try:
         with _ONE_ENVIRONMENT:
@@ -278,7 +294,7 @@ def _run_alembic(connection: sa.Connection, operation: Any, revision: str) -> No
 
 
 @contextmanager
-def _transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
+def transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
     """Give a transaction on a supported server; all or nothing."""
     with translate_errors(), engine.connect() as connection:
         require_supported(connection)

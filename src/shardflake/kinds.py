@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from shardflake import unixtime
 from shardflake.errors import InvalidIdError, shown
@@ -61,7 +61,8 @@ class Kind:
         return frozenset(field.name for field in self.fields if field.bits > 53)
 
     @cached_property
-    def _plan(self) -> tuple[tuple[str, int, int], ...]:
+    def plan(self) -> tuple[tuple[str, int, int], ...]:
+        """Name, shift and mask of each field."""
         position, plan = self.bits, []
         for item in self.fields:
             position -= item.bits
@@ -70,18 +71,15 @@ class Kind:
 
     @cached_property
     def _time(self) -> tuple[int, int] | None:
-        return next(((shift, mask) for name, shift, mask in self._plan if name == "time"), None)
+        return next(((shift, mask) for name, shift, mask in self.plan if name == "time"), None)
 
     @cached_property
-    def _groups(self) -> tuple[tuple[str, tuple[str, ...], int, int], ...]:
-        """Fields of the layout that have parts: name, parts, shift, mask."""
-        if self.layout is None:
+    def groups(self) -> tuple[tuple[str, int, int], ...]:
+        """Name, shift and mask of what several fields form together in the layout, such as ``shard``."""
+        layout = self.layout
+        if layout is None:
             return ()
-        return tuple(
-            (item.name, tuple(part.name for part in item.parts), self.layout.shifts[item.name], item.capacity - 1)
-            for item in self.layout.fields
-            if item.parts
-        )
+        return tuple((item.name, layout.shifts[item.name], item.capacity - 1) for item in layout.fields if item.parts)
 
     def check(self, value: int) -> None:
         """Refuse a number that is no id of this kind.
@@ -92,7 +90,7 @@ class Kind:
             self.layout.check(value)
         elif not 0 <= value < 1 << self.bits:
             raise InvalidIdError(f"{shown(value)} is no {self.name}: that has {self.bits} bits")
-        for name, shift, mask in self._plan if self.constants else ():
+        for name, shift, mask in self.plan if self.constants else ():
             if name in self.constants and value >> shift & mask != self.constants[name]:
                 raise InvalidIdError(
                     f"{value:#x} is no {self.name}: its {name} is {value >> shift & mask}, not {self.constants[name]}"
@@ -104,11 +102,7 @@ class Kind:
         :raises InvalidIdError: as :meth:`check`.
         """
         self.check(value)
-        return {name: value >> shift & mask for name, shift, mask in self._plan}
-
-    def group(self, value: int) -> dict[str, int]:
-        """Return the numbers that several fields form together in the layout, such as ``shard``."""
-        return {name: value >> shift & mask for name, _, shift, mask in self._groups}
+        return {name: value >> shift & mask for name, shift, mask in self.plan}
 
     def encode(self, values: Mapping[str, int]) -> int:
         """Put fields together into an id.
@@ -152,7 +146,7 @@ class Kind:
         return made is None or self.since_ms <= made <= now_ms + DAY_MS
 
     def _has_constants(self, value: int) -> bool:
-        return all(value >> shift & mask == self.constants.get(name, value >> shift & mask) for name, shift, mask in self._plan)
+        return all(value >> shift & mask == self.constants.get(name, value >> shift & mask) for name, shift, mask in self.plan)
 
     def time_range(self, start: datetime, end: datetime) -> tuple[int, int]:
         """Return ``(low, high)`` such that ``low <= id < high`` holds for exactly the ids of a half-open time range.
@@ -212,7 +206,19 @@ def candidates(form: TextForm, value: int, now_ms: int) -> list[Kind]:
         return found if form is TextForm.UUID or ULID in found else [ULID, *found]
     if value > MAX_ID:
         raise InvalidIdError(f"{value} is not an id: ids are 0 to {MAX_ID}")
-    return [kind for kind in LAYOUT_KINDS if kind.is_plausible(value, now_ms)] or [LAYOUT_KINDS[0]]
+    return [kind for low, high, kind in _windows(now_ms) if low <= value < high] or [LAYOUT_KINDS[0]]
+
+
+@lru_cache(maxsize=1)
+def _windows(now_ms: int) -> list[tuple[int, int, Kind]]:
+    """Return what :meth:`Kind.is_plausible` says of the layouts, whose time leads, as ranges of ids."""
+    windows = []
+    for kind in LAYOUT_KINDS:
+        _, shift, last = next(field for field in kind.plan if field[0] == "time")
+        first_tick = -((kind.epoch_ms - kind.since_ms) // kind.tick_ms)
+        end_tick = (now_ms + DAY_MS - kind.epoch_ms) // kind.tick_ms + 1
+        windows.append((first_tick << shift, max(0, min(end_tick, last + 1)) << shift, kind))
+    return windows
 
 
 def ruled_out(value: int, now_ms: int) -> dict[str, str]:

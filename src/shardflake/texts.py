@@ -41,7 +41,7 @@ def parse(text: str, form: TextForm | None = None) -> tuple[TextForm, int]:
     :param text: without spaces.
     :param form: what it is; without, the form is taken from its shape. Base 32 must be named: its digits may be decimal ones.
     :returns: the form, and 0 to 2**128 - 1; 0 to 2**63 - 1 in base 32.
-    :raises InvalidIdError: if it is none, has the shape of two forms (26 digits), or breaks the rules of its form.
+    :raises InvalidIdError: if it is none, has the shape of two (26 digits, not led by 0), or breaks the rules of its form.
     """
     if form is None:
         if text.isascii() and text.isdigit() and len(text) != ulid.LENGTH:
@@ -98,7 +98,9 @@ def _looks_base32(length: int) -> Callable[[str], bool]:
 
 
 _CODECS = {
-    TextForm.DECIMAL: _Codec(lambda text: text.removeprefix("-").isdigit(), _parse_decimal, str),
+    TextForm.DECIMAL: _Codec(
+        lambda text: text.removeprefix("-").isdigit() and (text[0] != "0" or text == "0"), _parse_decimal, str
+    ),
     TextForm.HEX: _Codec(lambda text: text[:2] in ("0x", "0X") and len(text) > 2, _parse_hex, hex),
     TextForm.BASE32: _Codec(
         _looks_base32(BASE32_LENGTH),

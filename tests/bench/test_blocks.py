@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from shardflake.bench.blocks import Sample, estimate, plan, ratio, student_t
-from shardflake.bench.contenders import AGAIN, BASELINE
-from shardflake.bench.targets import TARGETS, outcomes, resolution
+from shardflake.bench.blocks import Sample, plan, ratio
+from shardflake.bench.generator.contenders import AGAIN, BASELINE
+from shardflake.bench.generator.targets import TARGETS, outcomes, resolution
 
 
 def samples(values: Mapping[str, Sequence[float]], workload: str = "bulk", metric: str = "rows_per_s") -> list[Sample]:
@@ -19,40 +19,6 @@ def samples(values: Mapping[str, Sequence[float]], workload: str = "bulk", metri
         for name, column in values.items()
         for block, value in enumerate(column, 1)
     ]
-
-
-@pytest.mark.parametrize(
-    ("degrees", "quantile"),
-    [(1, 12.7062), (2, 4.30265), (3, 3.18245), (4, 2.77645), (9, 2.26216), (10, 2.22814), (30, 2.04227)],
-)
-def test_quantiles_of_student(degrees: int, quantile: float) -> None:
-    assert student_t(degrees) == pytest.approx(quantile, rel=1e-5)
-
-
-def test_estimate_with_an_outlier() -> None:
-    # Base-2 logarithms 0 0 0 0 4: mean 0.8, variance (4 * 0.64 + 10.24) / 4 = 3.2, standard error sqrt(3.2 / 5) = 0.8.
-    found = estimate([1, 1, 1, 1, 16])
-    assert found.blocks == 5
-    assert math.log2(found.mean) == pytest.approx(0.8)
-    assert math.log2(found.low) == pytest.approx(0.8 - 0.8 * 2.776445, rel=1e-6)
-    assert math.log2(found.high) == pytest.approx(0.8 + 0.8 * 2.776445, rel=1e-6)
-    assert found.low < 1 < found.high, "one wild block must not make a difference that the other four do not show"
-
-
-def test_estimate_of_a_ratio_and_of_its_inverse_agree() -> None:
-    forth, back = estimate([2, 3, 5]), estimate([1 / 2, 1 / 3, 1 / 5])
-    assert (forth.mean * back.mean, forth.low * back.high) == pytest.approx((1, 1))
-
-
-def test_equal_values_have_no_interval_and_no_rounding() -> None:
-    found = estimate([10, 10, 10])
-    assert (found.mean, found.low, found.high) == (10, 10, 10)
-
-
-@pytest.mark.parametrize("values", [[], [1.0], [1.0, 0.0], [1.0, -1.0]])
-def test_what_has_no_interval_is_refused(values: list[float]) -> None:
-    with pytest.raises(ValueError, match="two values or more"):
-        estimate(values)
 
 
 def test_a_slow_block_slows_both_and_leaves_the_ratio() -> None:

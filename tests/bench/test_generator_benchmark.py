@@ -19,7 +19,9 @@ import pytest
 import sqlalchemy as sa
 from rich.console import Console
 
-from shardflake.bench import contenders, generator, instagram, load, probes, report, targets
+from shardflake.bench import instagram
+from shardflake.bench.generator import __main__ as generator
+from shardflake.bench.generator import contenders, load, probes, report, targets
 from shardflake.errors import ConnectionFailedError
 from shardflake.server import LocalServer
 from tests.conftest import dsn

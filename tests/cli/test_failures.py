@@ -37,8 +37,8 @@ def every_error() -> Iterator[type[ShardflakeError]]:
 
 def test_every_error_has_the_exit_code_of_its_kind() -> None:
     codes = {kind.__name__: exit_code(kind.__new__(kind)) for kind in every_error()}
-    usage, connection, server = (codes.pop(f"{name}Error") for name in ("InvalidId", "ConnectionFailed", "UnsupportedServer"))
-    assert (usage, connection, server) == (2, 3, 4)
+    assert {codes.pop(f"{name}Error") for name in ("InvalidId", "FleetFile", "Results")} == {2}
+    assert (codes.pop("ConnectionFailedError"), codes.pop("UnsupportedServerError")) == (3, 4)
     assert set(codes.values()) == {1}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -71,7 +71,7 @@ def test_explain_separates_several_ids(run: Run) -> None:
         (["0xg"], "'0xg' is not an id in hexadecimal"),
         (["0x" + "f" * 33], "has more than 128 bits"),
         (["0B2XHEZER051A"], "is not an id: give decimal digits"),
-        (["01234567890123456789012345"], "is ambiguous: it may be decimal or ulid"),
+        (["12345678901234567890123456"], "is ambiguous: it may be decimal or ulid"),
     ],
 )
 def test_explain_refuses_what_is_no_id(run: Run, words: list[str], message: str) -> None:
@@ -150,10 +150,14 @@ def test_explain_starts_without_the_database_libraries() -> None:
 
 def test_explain_starts_in_half_a_second() -> None:
     def seconds() -> float:
-        start = time.perf_counter()
+        start = _children()
         command = [sys.executable, "-c", "from shardflake.cli import main; main()", "id", "explain", "5"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=os.environ)
-        return time.perf_counter() - start
+        return _children() - start
 
-    fastest = min(seconds() for _ in range(5))  # the fastest: other programs may want the processor too
-    assert fastest < 0.5
+    assert min(seconds() for _ in range(5)) < 0.5  # of the processor: on a busy machine the clock says little
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -34,6 +34,7 @@ def test_two_eight_and_thirty_two_sessions_repeat_no_id(bin_dir: Path | None, si
     assert outcome.ids >= size(10_000_000)
 
 
+@pytest.mark.once
 def test_sessions_of_instagrams_function_are_caught(bin_dir: Path | None) -> None:
     outcome = uniqueness.attack(bin_dir, 2, broken=True)
     assert outcome.duplicates > 0
@@ -46,6 +47,7 @@ def test_crashes_repeat_no_id(bin_dir: Path | None, size: Callable[[int], int]) 
     assert outcome.ids > size(100_000)
 
 
+@pytest.mark.once
 def test_crashes_without_the_flush_are_caught(bin_dir: Path | None) -> None:
     assert crash.attack(bin_dir, 3, broken=True).duplicates > 0
 
@@ -55,6 +57,7 @@ def test_cancels_leave_no_lock(bin_dir: Path | None, size: Callable[[int], int])
     assert outcome.clean, outcome
 
 
+@pytest.mark.once
 def test_cancels_with_a_session_level_lock_are_caught(bin_dir: Path | None) -> None:
     assert cancel.attack(bin_dir, 2_000, broken=True).leaks > 0
 
@@ -64,6 +67,7 @@ def test_clock_steps_neither_repeat_nor_go_back(bin_dir: Path | None, size: Call
     assert outcome.clean, outcome
 
 
+@pytest.mark.once
 def test_clock_steps_with_instagrams_function_are_caught(bin_dir: Path | None) -> None:
     outcome = clock.attack(bin_dir, 20, broken=True)
     assert outcome.duplicates > 0
@@ -90,6 +94,7 @@ def test_failovers_meet_no_committed_row(bin_dir: Path | None, size: Callable[[i
     assert outcome.clean, outcome
 
 
+@pytest.mark.once
 def test_failovers_without_the_mark_are_caught(bin_dir: Path | None) -> None:
     outcome = failover.attack(bin_dir, 6, broken=True)
     assert outcome.duplicates + outcome.inversions > 0

@@ -139,6 +139,7 @@ class Forgetful(Shard):
         self._take("select shardflake.next_id() from generate_series(1, 10)")
 
 
+@pytest.mark.once
 def test_a_generator_that_forgets_the_mark_is_caught() -> None:
     with pytest.raises(AssertionError, match="did not ascend"):
         run_state_machine_as_test(Forgetful, settings=FEW)

@@ -8,6 +8,8 @@ from tests.reliability.model.cases import ALL, LIMITS, MAIN, MUTANTS, SOUND, SPA
 from tests.reliability.model.explorer import Result
 from tests.reliability.model.page import PAGE, page
 
+pytestmark = pytest.mark.once  # no server in it
+
 
 @pytest.fixture(scope="session")
 def results() -> dict[Case, Result]:

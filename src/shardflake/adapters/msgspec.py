@@ -1,4 +1,4 @@
-"""Ids in msgspec (extra ``msgspec``; imports nothing of it): an ``int`` of its own class, for msgspec lets no hook touch a plain one.
+"""Ids in msgspec (extra ``msgspec``; nothing is imported): an ``int`` of its own class, for hooks never see a plain one.
 
 ::
 

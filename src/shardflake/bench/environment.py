@@ -20,7 +20,7 @@ NO_OPENSSL = (
 
 def describe(connection: psycopg.Connection, seed: int) -> dict[str, Any]:
     """Return the surroundings of a run, ready for JSON; ``notes`` holds what a reader must be told beside the numbers."""
-    revision, dirty = commit()
+    checkout, dirty = commit()
     configure = connection.execute("select setting from pg_config where name = 'CONFIGURE'").fetchone()
     options = configure[0] if configure else ""
     settings = connection.execute(
@@ -29,7 +29,7 @@ def describe(connection: psycopg.Connection, seed: int) -> dict[str, Any]:
     server = connection.execute("select version()").fetchone()
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": revision,
+        "commit": checkout,
         "dirty": dirty,
         "seed": seed,
         "shardflake": version("shardflake"),
@@ -43,8 +43,13 @@ def describe(connection: psycopg.Connection, seed: int) -> dict[str, Any]:
         "server_version_num": connection.info.server_version,
         "build_options": options,
         "settings": {name: value for name, value in settings if not name.startswith(("port", "listen", "unix_socket"))},
-        "notes": [] if "ssl" in options.replace("without-ssl", "") else [NO_OPENSSL],
+        "notes": [] if has_ssl(options) else [NO_OPENSSL],
     }
+
+
+def has_ssl(configure: str) -> bool:
+    """Say whether a server was built with an SSL library, from its options for ``configure``."""
+    return "ssl" in configure.replace("without-ssl", "")
 
 
 def commit() -> tuple[str | None, bool | None]:

@@ -11,18 +11,22 @@ import typer
 from typer.core import TyperGroup
 
 from shardflake import __version__
-from shardflake.cli import db, ids
+from shardflake.cli import bench, db, fleet, fleet_shards, ids  # noqa: F401
 from shardflake.cli.demo import demo
 from shardflake.cli.output import hide_passwords, stderr
 from shardflake.errors import (
     ConnectionFailedError,
+    FleetFileError,
     InvalidIdError,
+    ResultsError,
     ShardflakeError,
     UnsupportedServerError,
 )
 
 _EXIT_CODES: tuple[tuple[type[ShardflakeError], int], ...] = (
     (InvalidIdError, 2),
+    (ResultsError, 2),
+    (FleetFileError, 2),
     (ConnectionFailedError, 3),
     (UnsupportedServerError, 4),
     (ShardflakeError, 1),
@@ -62,7 +66,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(db.app, name="db")
+app.add_typer(fleet.app, name="fleet")
 app.add_typer(ids.app, name="id")
+app.add_typer(bench.app, name="bench")
 app.command("demo")(demo)
 
 

@@ -86,7 +86,7 @@ def status(url: UrlOption = "", format_: FormatOption = Format.TABLE) -> None:
 
     state = install.status(engine)
     if format_ is Format.JSON:
-        print_json(_status_json(state))
+        print_json(status_json(state))
     else:
         _print_table(_status_rows(state))
     if state.identity in _REMEDIES:
@@ -104,10 +104,7 @@ def check(url: UrlOption = "") -> None:
     if not difference:
         typer.echo(f"no drift from revision {install.head()}")
         return
-    console = stdout()
-    for line in difference.splitlines():
-        style = next((style for start, style in _DIFF_STYLES.items() if line.startswith(start)), None)
-        console.print(line, style=style)
+    print_diff(difference)
     raise typer.Exit(1)
 
 
@@ -117,7 +114,7 @@ def sql(
     revision: Annotated[str, typer.Option(metavar="REV", help="Alembic revision to stop at.")] = "head",
 ) -> None:
     """Print the SQL that upgrade would run on an empty database; needs no server."""
-    _require_driver()
+    require_driver()
     from shardflake import install
 
     typer.echo(install.offline_script(revision, shard_id), nl=False)
@@ -197,13 +194,13 @@ def grant(role: Annotated[str, typer.Argument(metavar="ROLE", help="Its name wit
 
 
 def _engine(url: str) -> Engine:
-    _require_driver()
+    require_driver()
     from shardflake.connect import make_engine
 
     return make_engine(url)
 
 
-def _require_driver() -> None:
+def require_driver() -> None:
     """Say what to install where psycopg finds no libpq, rather than show its traceback."""
     try:
         import psycopg  # noqa: F401
@@ -235,7 +232,16 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(str(run[0][1]) if len(run) == 1 else f"{run[0][1]}-{run[-1][1]}" for run in runs)
 
 
-def _status_json(state: Status) -> dict[str, Any]:
+def print_diff(difference: str) -> None:
+    """Print a unified diff, in colours on a terminal."""
+    console = stdout()
+    for line in difference.splitlines():
+        style = next((style for start, style in _DIFF_STYLES.items() if line.startswith(start)), None)
+        console.print(line, style=style)
+
+
+def status_json(state: Status) -> dict[str, Any]:
+    """Return a status for programs."""
     return {
         "revision": state.revision,
         "shard_id": state.shard_id,

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session
 
 from shardflake import install
-from shardflake.bench.contenders import Contender
-from shardflake.bench.load import Metrics, Stage
+from shardflake.bench.generator.contenders import Contender
+from shardflake.bench.generator.load import Metrics, Stage
 from shardflake.connect import make_engine
 from shardflake.sqlalchemy import ShardflakeMixin
 

@@ -11,10 +11,11 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 
-from shardflake.bench.blocks import Estimate, Sample, by_block, estimate, ratio
-from shardflake.bench.contenders import AGAIN, BASELINE, CONTENDERS
-from shardflake.bench.load import SESSIONS, Sizes
-from shardflake.bench.targets import Outcome, outcomes, resolution, resolved
+from shardflake.bench.blocks import Sample, by_block, ratio
+from shardflake.bench.generator.contenders import AGAIN, BASELINE, CONTENDERS
+from shardflake.bench.generator.load import SESSIONS, Sizes
+from shardflake.bench.generator.targets import Outcome, outcomes, resolution, resolved
+from shardflake.bench.statistics import SAME, Estimate, estimate
 
 COLUMNS = (
     ("bulk", "bulk", "rows_per_s", 2),
@@ -25,7 +26,6 @@ COLUMNS = (
     ("WAL", "bulk", "wal_bytes_per_row", 3),
 )
 _COLOURS = {"pass": "green", "miss": "red", "~": "yellow", "-": "dim"}
-_SAME = "~"
 
 
 def render(samples: Sequence[Sample], environment: dict[str, Any]) -> Group:
@@ -77,7 +77,7 @@ def _target_cells(outcome: Outcome) -> tuple[str, str, str, str]:
         return target.label, target.wanted, "not measured", ""
     interval = f"{measured.low:.{target.digits}f} to {measured.high:.{target.digits}f}"
     if target.baseline == BASELINE and not resolved(measured, 1.0, outcome.resolution):
-        return target.label, target.wanted, _SAME, interval
+        return target.label, target.wanted, SAME, interval
     return target.label, target.wanted, f"{measured.mean:.{target.digits}f}{target.unit}", interval
 
 
@@ -103,7 +103,7 @@ def _ratio_cell(samples: Sequence[Sample], workload: str, metric: str, name: str
         percent = (measured.resolution - 1) * 100
         return f"±{percent:.{digits - 1}f} %" if percent < 100 else "> ±100 %"
     same = not resolved(measured, 1.0, resolution(samples, workload, metric))
-    mean = _SAME if same else f"{measured.mean:.{digits}f}"
+    mean = SAME if same else f"{measured.mean:.{digits}f}"
     return f"{mean} ({measured.low:.{digits}f}–{measured.high:.{digits}f})" if interval else mean  # noqa: RUF001
 
 
@@ -113,7 +113,7 @@ def _legend(samples: Sequence[Sample]) -> list[str]:
     rows = by_block(samples, "bulk", "rows", "instagram")
     return [
         f"{blocks} randomised blocks. The row A/A is bigserial against itself: its interval is what the run can resolve. "
-        f"{_SAME} in place of a ratio: not told from bigserial; in place of a verdict: too near to the target to tell; "
+        f"{SAME} in place of a ratio: not told from bigserial; in place of a verdict: too near to the target to tell; "
         "-: not measured, as this server or installation lacks what it needs.",
         f"Instagram's function: {sum(instagram.values()):,.0f} duplicate keys in {sum(rows.values()):,.0f} rows.",
     ]

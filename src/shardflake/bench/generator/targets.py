@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shardflake.bench.blocks import Estimate, Sample, by_block, estimate, ratio
-from shardflake.bench.contenders import AGAIN, BASELINE
+from shardflake.bench.blocks import Sample, by_block, ratio
+from shardflake.bench.generator.contenders import AGAIN, BASELINE
+from shardflake.bench.statistics import Estimate, estimate
 
 CEILING = 1_024_000
 """Ids per second that the format has room for: 1,024 in every millisecond."""

@@ -1,7 +1,4 @@
-"""Measure what the generator costs beside bigserial, UUIDs and Instagram's function, on a server of its own.
-
-Run as ``python -m shardflake.bench.generator``.
-"""
+"""Measure what the generator costs beside bigserial, UUIDs and Instagram's function, on a server of its own."""
 
 from __future__ import annotations
 
@@ -24,12 +21,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from shardflake.bench import instagram
 from shardflake.bench.blocks import Sample, plan
-from shardflake.bench.contenders import CONTENDERS
 from shardflake.bench.environment import describe
-from shardflake.bench.load import WORKLOADS, Sizes, Stage
-from shardflake.bench.probes import PROBES, has_command_line, install_time
-from shardflake.bench.report import markdown, render
-from shardflake.bench.targets import outcomes
+from shardflake.bench.generator.contenders import CONTENDERS
+from shardflake.bench.generator.load import WORKLOADS, Sizes, Stage
+from shardflake.bench.generator.probes import PROBES, has_command_line, install_time
+from shardflake.bench.generator.report import markdown, render
+from shardflake.bench.generator.targets import outcomes
 from shardflake.demo.interrupts import Interrupts
 from shardflake.errors import ConnectionFailedError, UnsupportedServerError
 from shardflake.server import LocalServer

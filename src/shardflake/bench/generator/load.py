@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from shardflake.bench.contenders import PAYLOAD, SINGLE_ROW, Contender
+from shardflake.bench.generator.contenders import PAYLOAD, SINGLE_ROW, Contender
 from shardflake.server import LocalServer
 
 SESSIONS = 8

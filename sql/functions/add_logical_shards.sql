@@ -1,0 +1,48 @@
+-- Lets this database issue ids of further shards; of one that another database has issued before, above every id of its.
+-- The window is moved in _open_window()'s order, under the same lock: mark, flush, window.
+create function shardflake.add_logical_shards(p_shards integer[], above_id bigint default null) returns void
+language plpgsql volatile parallel unsafe
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bad integer;
+  v_floor constant bigint := above_id >> 23;
+  v_mark bigint;
+  v_peak bigint;
+begin
+  select s into v_bad from unnest(p_shards) as s where s is null or s not between 0 and 8191 limit 1;
+  if found then
+    raise exception 'logical shard id % is not between 0 and 8191', coalesce(v_bad::text, 'NULL') using
+      errcode = 'SF007', hint = 'Choose ids from 0 to 8191 that no other database uses.';
+  end if;
+  perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);
+  perform coalesce(shardflake.shard_id(), shardflake._no_shard());
+  if pg_relation_filepath('shardflake._window') is distinct from shardflake._window_file() then
+    raise exception 'the generator of shard % in database "%" is a copy or was altered', shardflake.shard_id(), current_database() using
+      errcode = 'SF002', hint = 'If this database is to go on as this shard and no other does, run SELECT * FROM shardflake.confirm_identity().';
+  end if;
+  if v_floor > shardflake._tick() + greatest(shardflake._max_lead(), 127) then
+    raise exception 'the ids of shard % lie % ms ahead of the clock here', p_shards[1], v_floor - shardflake._tick() using
+      errcode = 'SF005', hint = 'Let the clock here catch up, or set it right, then try again.';
+  end if;
+  v_mark := pg_sequence_last_value('shardflake._high_water');
+  if v_floor > v_mark or v_mark is null then
+    perform setval('shardflake._high_water', greatest(v_floor, v_mark));
+    perform shardflake._flush_wal();  -- before the window: after a crash nothing but the mark is left
+  end if;
+  if v_floor >= coalesce(pg_sequence_last_value('shardflake._window'), 0) >> 23
+     and pg_sequence_last_value('shardflake._incarnation') is not distinct from (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint then
+    v_peak := coalesce(pg_sequence_last_value('shardflake._peak'), 0);
+    perform setval('shardflake._window', v_floor << 23 | 1023);  -- the last of its draws: the next one overflows and opens a window
+    perform setval('shardflake._opened', v_floor);
+    perform shardflake._open_window(1);
+    perform setval('shardflake._peak', v_peak);  -- it took the 1023 for draws
+  end if;
+  execute format('create or replace function shardflake._logical_shards() returns integer[] language sql stable parallel safe return %L::integer[]',
+                 array(select distinct s from unnest(shardflake._logical_shards() || p_shards) as s order by s));
+end $$;
+
+comment on function shardflake.add_logical_shards(integer[], bigint) is
+  'Lets this database issue ids of further shards, 0 to 8191. above_id: last_id_bound() of a database that has issued them before and no longer does; ids here lie above. SF005 if that is too far ahead of the clock here.';
+
+revoke execute on function shardflake.add_logical_shards(integer[], bigint) from public;
