@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
@@ -140,12 +140,13 @@ class Kind:
 
     def is_plausible(self, value: int, now_ms: int) -> bool:
         """Tell whether a number may be an id of this kind: it fits, and its time lies between ``since_ms`` and a day ahead."""
-        if value >> self.bits or (self.constants and not self._has_constants(value)):
+        if value >> self.bits or (self.constants and not self.has_constants(value)):
             return False
         made = self.unix_ms(value)
         return made is None or self.since_ms <= made <= now_ms + DAY_MS
 
-    def _has_constants(self, value: int) -> bool:
+    def has_constants(self, value: int) -> bool:
+        """Tell whether a number has the kind's value in each field that is a constant."""
         return all(value >> shift & mask == self.constants.get(name, value >> shift & mask) for name, shift, mask in self.plan)
 
     def time_range(self, start: datetime, end: datetime) -> tuple[int, int]:
@@ -234,10 +235,9 @@ def ruled_out(value: int, now_ms: int) -> dict[str, str]:
 
 
 def _version_kind(value: int) -> Kind:
-    kinds: Iterable[Kind] = (UUIDV7, UUIDV4)
-    for kind in kinds:
-        if kind.is_plausible(value, 1 << 62):
-            return kind
+    """Return the kind of a UUID whose time is not plausible, or refuse its version."""
+    if UUIDV7.has_constants(value):
+        return UUIDV7
     version, variant = value >> 76 & 15, value >> 62 & 3
     raise InvalidIdError(
         f"a UUID of version {version} and variant {variant:02b} is not read here: versions 4 and 7 of variant 10 are"

@@ -11,10 +11,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shardflake.errors import InvalidIdError
+from shardflake.errors import InvalidIdError, shown
 
 YEAR_SECONDS = 31_557_600
 """365.25 days."""
+
+_MOST = 10**18
 
 
 _SIZES = ((1e12, " trillion"), (1e9, " billion"), (1e6, " million"), (1e3, " thousand"), (1, ""))
@@ -48,10 +50,10 @@ def expected_collisions(kind: RandomKind, per_second: int, seconds: int) -> Frac
 
     :param per_second: ids a second, spread evenly.
     :param seconds: for how long.
-    :raises InvalidIdError: if either is not positive.
+    :raises InvalidIdError: if either is not 1 to 10**18.
     """
-    if per_second < 1 or seconds < 1:
-        raise InvalidIdError(f"{per_second} ids a second for {seconds} s: both must be 1 at least")
+    if not 1 <= per_second <= _MOST or not 1 <= seconds <= _MOST:
+        raise InvalidIdError(f"{shown(per_second)} ids a second for {shown(seconds)} s: both must be 1 to {_MOST}")
     if kind.tick_ms is None:
         return Fraction((per_second * seconds) ** 2, 1 << kind.random_bits + 1)
     per_tick = Fraction(per_second * kind.tick_ms, 1000)

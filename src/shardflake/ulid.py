@@ -9,9 +9,11 @@ import os
 import secrets
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from shardflake import crockford, unixtime
 from shardflake.errors import ExhaustedError
@@ -108,9 +110,14 @@ class UlidGenerator:
 
     def __init__(self, clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
+        self._start_anew()
+        if hasattr(os, "register_at_fork"):
+            # Weak, for a registration cannot be taken back.
+            os.register_at_fork(after_in_child=partial(_start_anew_if_alive, weakref.ref(self)))
+
+    def _start_anew(self) -> None:
+        self._lock = threading.Lock()  # another thread may have held the parent's when it forked
         self._last = -1
-        self._process = os.getpid()
 
     def __call__(self) -> str:
         """Return the next ULID.
@@ -120,8 +127,6 @@ class UlidGenerator:
         """
         with self._lock:
             now = unixtime.check("time", self._clock(), unixtime.BITS)
-            if self._process != os.getpid():
-                self._process, self._last = os.getpid(), -1
             if now > self._last >> RANDOM_BITS:
                 self._last = now << RANDOM_BITS | secrets.randbits(RANDOM_BITS)
             elif (self._last + 1) >> RANDOM_BITS > self._last >> RANDOM_BITS:
@@ -129,3 +134,8 @@ class UlidGenerator:
             else:
                 self._last += 1
             return crockford.encode(self._last, LENGTH)
+
+
+def _start_anew_if_alive(generator: weakref.ref[UlidGenerator]) -> None:
+    if (found := generator()) is not None:
+        found._start_anew()

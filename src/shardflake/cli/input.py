@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -67,11 +68,13 @@ def read_ids(arguments: list[str] | None) -> Iterator[tuple[str, str]]:
         for text in arguments:
             # Unknown options are let through so that a negative number is met by our message and not by "no such option".
             if text.startswith("-") and not text[1:].isdigit():
-                raise typer.BadParameter(f"{text} is neither an id nor an option of this command")
+                raise typer.BadParameter(f"{text!a} is neither an id nor an option of this command")
             yield text, ""
     elif sys.stdin.isatty():
         raise typer.BadParameter("give ids, as arguments or on stdin")
     else:
+        if isinstance(sys.stdin, TextIOWrapper):
+            sys.stdin.reconfigure(errors="backslashreplace")  # bytes that are no text are met by our message
         for number, line in enumerate(sys.stdin, 1):
             for text in line.split():
                 yield text, f"line {number}: "
