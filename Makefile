@@ -6,7 +6,7 @@ PYTEST = .venv/bin/python -m pytest
 PARALLEL = -n 2
 ON_EVERY_SERVER = tests/sql tests/migrations tests/orm tests/reliability -m 'not torture and not once'
 
-.PHONY: demo test lint torture snapshot bench bench-fleet bench-generator clean
+.PHONY: demo test lint torture snapshot bench bench-fleet bench-generator bench-pools clean
 
 demo: .venv/ready
 	.venv/bin/shardflake demo $(DEMO_ARGS)
@@ -43,6 +43,10 @@ bench-fleet: .venv/ready
 
 bench-generator: .venv/ready
 	.venv/bin/python -m shardflake.bench.generator $(BENCH_ARGS)
+
+bench-pools: .venv/ready
+	.venv/bin/python -m pip install -q --disable-pip-version-check -e '.[bench-pools]'
+	.venv/bin/python -m shardflake.bench.pools $(BENCH_ARGS)
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

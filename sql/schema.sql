@@ -10,11 +10,11 @@ end $$;
 comment on schema shardflake is
   'shardflake: 64-bit, time-ordered ids made inside this shard. Objects whose names start with _ are private.';
 
--- tick << 23 | counter of the last draw. Unlogged: a draw writes no WAL; after a crash it restarts at 0 and the mark takes over.
+-- tick << _window_bits() | counter of the last draw. Unlogged: a draw writes no WAL; after a crash it restarts at 0 and the mark takes over.
 create unlogged sequence shardflake._window as bigint minvalue 0 start 0 cache 1;
 
 comment on sequence shardflake._window is
-  'The last draw: milliseconds since the epoch << 23 | counter. Never move it by hand: the next window would refuse.';
+  'The last draw: ticks since the epoch << shardflake._window_bits() | counter. Never move it by hand: the next window would refuse.';
 
 -- No id passes this tick before the mark has been raised and made durable. Logged, and is_called from the start.
 create sequence shardflake._high_water as bigint minvalue 0 start 0 cache 1;
@@ -22,7 +22,7 @@ create sequence shardflake._high_water as bigint minvalue 0 start 0 cache 1;
 select pg_catalog.setval('shardflake._high_water', 0);
 
 comment on sequence shardflake._high_water is
-  'High-water mark, milliseconds since the epoch: every id ever issued lies below it, whatever crashes. Never lower it.';
+  'High-water mark, ticks since the epoch: every id ever issued lies below it, whatever crashes. Never lower it.';
 
 -- pg_postmaster_start_time() in µs when a window was last opened: tells a restart or a promotion from plain running.
 create unlogged sequence shardflake._incarnation as bigint minvalue 0 start 0 cache 1;
@@ -34,7 +34,7 @@ comment on sequence shardflake._incarnation is
 create unlogged sequence shardflake._opened as bigint minvalue 0 start 0 cache 1;
 
 comment on sequence shardflake._opened is
-  'Tick of the last window that was opened, milliseconds since the epoch.';
+  'Tick of the last window that was opened, counted from the epoch.';
 
 -- Written only when a window was busier than any before it; read by status().
 create unlogged sequence shardflake._peak as bigint minvalue 0 start 0 cache 1;

@@ -50,9 +50,9 @@ begin
       errcode = 'SF012', hint = 'Run SELECT shardflake.grant_usage(...) for each of them first, or their inserts would fail.';
   end if;
   execute format('select max(%I) from %s', p_column, p_table) into v_max;
-  if v_max >> 23 > greatest(shardflake._tick(), pg_sequence_last_value('shardflake._window') >> 23) then
+  if v_max >> shardflake._time_shift() > greatest(shardflake._tick(), pg_sequence_last_value('shardflake._window') >> shardflake._window_bits()) then
     raise exception 'column % of % holds %, which the next id would not exceed', quote_ident(p_column), p_table, v_max using
-      errcode = 'SF012', hint = 'Ids grow with time from ' || (shardflake._tick() << 23) || '; values above would be met again. Move those rows first.';
+      errcode = 'SF012', hint = 'Ids grow with time from ' || (shardflake._tick() << shardflake._time_shift()) || '; values above would be met again. Move those rows first.';
   end if;
 end $$;
 

@@ -7,7 +7,7 @@ as $$
 begin
   raise exception 'database "%" has no shard id yet', current_database() using
     errcode = 'SF001',
-    hint = 'Run SELECT shardflake.assign_shard(N) once, with an N from 0 to 8191 that no other shard uses.';
+    hint = format('Run SELECT shardflake.assign_shard(N) once, with an N from 0 to %s that no other shard uses.', (1 << shardflake._shard_bits()) - 1);
 end $$;
 
 comment on function shardflake._no_shard() is

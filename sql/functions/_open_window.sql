@@ -1,14 +1,17 @@
 -- Returns the first of p_count draws that are nobody else's, opening a new window for them: the slow path of the generator.
--- Draws 0 to 1023 of a window are ids; higher counters are void, and the 2^23 values of a window's millisecond keep them out of
--- the next one. Everything rests on the order below: mark, flush, window. Sequences do not roll back, locks do.
+-- The first 2^_counter_bits() draws of a window are ids; higher counters are void, and the 2^_window_bits() values of a window's
+-- tick keep them out of the next one. Everything rests on the order below: mark, flush, window. Sequences do not roll back, locks do.
+-- The layout's constants are written as calls, which fold in each expression's plan. They are read after the shard id, and are
+-- set with it: a session that comes before both is refused, so that no call begins with one layout and ends with another.
 create function shardflake._open_window(p_count integer) returns bigint
 language plpgsql volatile parallel unsafe security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_boot constant bigint := (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint;
-  v_limit constant bigint := greatest(shardflake._max_lead(), 127);  -- 127: what a busy shard may run ahead anyway
-  v_windows constant bigint := (p_count::bigint + 1023) / 1024;
+  v_shard constant integer := coalesce(shardflake.shard_id(), shardflake._no_shard());
+  v_limit constant bigint := greatest(shardflake._ticks(shardflake._max_lead()), shardflake._span());  -- span: what a busy shard may run ahead anyway
+  v_windows constant bigint := ((p_count::bigint - 1) >> shardflake._counter_bits()) + 1;
   v_same_boot boolean;
   v_draw bigint;
   v_now bigint;
@@ -21,9 +24,9 @@ declare
   v_rate bigint;
   v_set bigint;
 begin
-  if p_count is null or p_count not between 1 and 102400 then
+  if p_count is null or p_count not between 1 and shardflake._batch_limit() then
     raise exception 'cannot claim % ids at once', coalesce(p_count::text, 'NULL') using
-      errcode = 'SF010', hint = 'Ask for 1 to 102400 ids per call.';
+      errcode = 'SF010', hint = format('Ask for 1 to %s ids per call.', shardflake._batch_limit());
   end if;
   begin  -- a subtransaction that is aborted on purpose, so that no cancel or error can leave its lock behind
     if not pg_try_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346) then
@@ -33,15 +36,15 @@ begin
          and pg_relation_filepath('shardflake._window') = shardflake._window_file() then
         v_draw := nextval('shardflake._window');
         v_now := shardflake._tick();
-        if v_draw & 8387584 = 0 and v_draw >> 23 between v_now - 20 and v_now + v_limit then
-          return v_draw;
+        if v_draw & ((1::bigint << shardflake._window_bits()) - 1) < 1::bigint << shardflake._counter_bits()
+           and v_draw >> shardflake._window_bits() between v_now - greatest(shardflake._ticks(20), 2) and v_now + v_limit then
+          return shardflake._place(v_draw);
         end if;
       end if;
       perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);
     end if;
     if pg_relation_filepath('shardflake._window') is distinct from shardflake._window_file() then
-      perform coalesce(shardflake.shard_id(), shardflake._no_shard());
-      raise exception 'the generator of shard % in database "%" is a copy or was altered', shardflake.shard_id(), current_database() using
+      raise exception 'the generator of shard % in database "%" is a copy or was altered', v_shard, current_database() using
         errcode = 'SF002',
         detail = format('shardflake._window is the file %s, it was armed as %s.', pg_relation_filepath('shardflake._window'), shardflake._window_file()),
         hint = 'If this database is to go on as this shard and no other does, run SELECT * FROM shardflake.confirm_identity().';
@@ -50,52 +53,56 @@ begin
     v_draw := nextval('shardflake._window');
     v_now := shardflake._tick();
     v_opened := pg_sequence_last_value('shardflake._opened');
-    v_tick := greatest(v_draw, pg_sequence_last_value('shardflake._window')) >> 23;
+    v_tick := greatest(v_draw, pg_sequence_last_value('shardflake._window')) >> shardflake._window_bits();
     v_mark := pg_sequence_last_value('shardflake._high_water');
     if v_mark is null then
-      raise exception 'the high-water mark of shard % cannot be read', shardflake.shard_id() using
+      raise exception 'the high-water mark of shard % cannot be read', v_shard using
         errcode = 'SF003', hint = 'Restore the sequence shardflake._high_water, then run SELECT * FROM shardflake.confirm_identity().';
     end if;
     if v_tick > v_mark or (v_same_boot and v_tick < greatest(v_opened, 1)) then
-      raise exception 'the sequences of shard % were moved by hand: window %, last opened %, mark %', shardflake.shard_id(), v_tick, v_opened, v_mark using
+      raise exception 'the sequences of shard % were moved by hand: window %, last opened %, mark %', v_shard, v_tick, v_opened, v_mark using
         errcode = 'SF002', hint = 'Run SELECT * FROM shardflake.confirm_identity().';
     end if;
-    if v_same_boot and p_count = 1 and v_draw & 8387584 = 0 and v_draw >> 23 between v_now - 8 and v_now + v_limit then
+    if v_same_boot and p_count = 1 and v_draw & ((1::bigint << shardflake._window_bits()) - 1) < 1::bigint << shardflake._counter_bits()
+       and v_draw >> shardflake._window_bits() between v_now - shardflake._ticks(8) and v_now + v_limit then
       raise exception using errcode = 'SFEND';  -- opened by someone else while this session waited
     end if;
     v_first := greatest(v_now, v_tick + 1);
     if not v_same_boot and v_mark > 0 then  -- a restart, crash or promotion: nothing but the mark can be trusted
-      v_first := greatest(v_first, v_mark + 1) + 1000;  -- 1 s for ids that never reached a promoted standby in a commit
+      v_first := greatest(v_first, v_mark + 1) + shardflake._ticks(1000);  -- 1 s for ids that never reached a promoted standby in a commit
     end if;
     v_last := v_first + v_windows - 1;
-    -- At most one window a millisecond while ids lead the clock. Not pg_sleep(): it follows the wall clock, and a step back
+    -- At most one window a tick while ids lead the clock. Not pg_sleep(): it follows the wall clock, and a step back
     -- during it would stretch it. This ends as soon as the clock has moved enough or has moved back, and with a stopped one too.
     v_seen := v_now;
-    for v_look in 1 .. 50000 * v_windows loop
-      exit when v_seen < v_now or v_seen >= least(v_last - 119, v_now + v_windows);
+    for v_look in 1 .. 50000 * shardflake._tick_ms() * v_windows loop
+      exit when v_seen < v_now or v_seen >= least(v_last - (shardflake._span() - shardflake._ticks(8)), v_now + v_windows);
       v_seen := shardflake._tick();
     end loop;
-    if v_last >= 1099511627776 then
-      raise exception 'the 40-bit time field of shard % ends at %', shardflake.shard_id(), shardflake.timestamp_of(9223372036854775807) using
+    if v_last >> (63 - shardflake._window_bits()) > 0 then
+      raise exception 'the %-bit time field of shard % ends at %', 63 - shardflake._window_bits(), v_shard,
+        shardflake.timestamp_of(((1::bigint << (63 - shardflake._window_bits())) - 1) << shardflake._time_shift()) using
         errcode = 'SF004', hint = 'No more ids can be made with this epoch.';
     end if;
-    if v_last > v_seen + v_limit + (case when v_same_boot then 0 else 1000 end) then  -- or a small limit refuses for ever
-      raise exception 'the clock is % ms behind the ids of shard %, more than the % ms allowed', v_last - v_seen, shardflake.shard_id(), v_limit using
+    if v_last > v_seen + v_limit + (case when v_same_boot then 0 else shardflake._ticks(1000) end) then  -- or a small limit refuses for ever
+      raise exception 'the clock is % ms behind the ids of shard %, more than the % ms allowed', (v_last - v_seen) * shardflake._tick_ms(), v_shard,
+        v_limit * shardflake._tick_ms() using
         errcode = 'SF005',
         hint = 'The clock was set back, or the server has just restarted; ids resume once it has caught up. A larger max_lead in assign_shard() lets them run on.';
     end if;
     -- A mark more than 3 s above _opened was raised by an opening that was cancelled, perhaps before it flushed.
-    if not v_same_boot or v_last + 1000 > v_mark or v_mark > v_opened + 3000 then
+    if not v_same_boot or v_last + shardflake._ticks(1000) > v_mark or v_mark > v_opened + shardflake._ticks(3000) then
       perform shardflake._check_identity();
-      perform setval('shardflake._high_water', greatest(v_mark, v_last + 3000));
+      perform setval('shardflake._high_water', greatest(v_mark, v_last + shardflake._ticks(3000)));
       perform shardflake._flush_wal();  -- before the window: no id may exist that a crash could forget
     end if;
-    v_rate := least((v_draw & 8388607) + 1, 1024) / greatest(v_now - v_tick, 1);
+    v_rate := least((v_draw & ((1::bigint << shardflake._window_bits()) - 1)) + 1, 1::bigint << shardflake._counter_bits())
+              / (greatest(v_now - v_tick, 1) * shardflake._tick_ms());
     if v_same_boot and v_rate > coalesce(pg_sequence_last_value('shardflake._peak'), 0) then
       v_set := setval('shardflake._peak', v_rate);
     end if;
-    v_draw := v_first << 23;
-    v_set := setval('shardflake._window', (v_last << 23) | ((p_count - 1) & 1023));  -- assigned: PERFORM would run a query
+    v_draw := v_first << shardflake._window_bits();
+    v_set := setval('shardflake._window', (v_last << shardflake._window_bits()) | ((p_count - 1) & ((1 << shardflake._counter_bits()) - 1)));  -- assigned: PERFORM would run a query
     v_set := setval('shardflake._opened', v_last);
     if not v_same_boot then
       perform setval('shardflake._incarnation', v_boot);
@@ -103,10 +110,10 @@ begin
     raise exception using errcode = 'SFEND';  -- aborts the subtransaction: the lock goes, the sequences and v_draw stay
   exception when sqlstate 'SFEND' then null;
   end;
-  return v_draw;
+  return shardflake._place(v_draw);
 end $$;
 
 comment on function shardflake._open_window(integer) is
-  'First of p_count (1 to 102400) draws, tick << 23 | counter, 1024 to a window. Private: next_id() and next_ids() call it.';
+  'First of p_count draws (1 to 100 ms of them), as an id whose shard id is 0. Private: next_id() and next_ids() call it.';
 
 revoke execute on function shardflake._open_window(integer) from public;

@@ -5,15 +5,16 @@ language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_ms constant numeric := floor(extract(epoch from p_time at time zone 'UTC') * 1000) - shardflake.epoch_ms();
+  v_tick constant numeric := floor((floor(extract(epoch from p_time at time zone 'UTC') * 1000) - shardflake.epoch_ms()) / shardflake._id_tick_ms());
 begin
-  if v_ms between 0 and 1099511627775 then
-    return v_ms;
+  if v_tick between 0 and (1::bigint << shardflake._id_time_bits()) - 1 then
+    return v_tick;
   end if;
   raise exception 'no id can hold the time %', p_time using
     errcode = 'SF011',
-    hint = format('Ids hold times from %s to %s.', shardflake.timestamp_of(0), shardflake.timestamp_of(9223372036854775807));
+    hint = format('Ids hold times from %s to %s.', shardflake.timestamp_of(0), 
+                  shardflake.timestamp_of(((1::bigint << shardflake._id_time_bits()) - 1) << shardflake._id_time_shift()));
 end $$;
 
 comment on function shardflake._tick_at(timestamptz) is
-  'Milliseconds from the epoch to p_time, rounded down; SF011 for a time outside the 40-bit field.';
+  'Ticks from the epoch to p_time, rounded down; SF011 for a time outside the time field.';

@@ -18,21 +18,21 @@ begin
   for v_column in select table_name, column_name from shardflake.id_columns() loop
     execute format('select max(%I) from %s', v_column.column_name, v_column.table_name) into v_max;
     columns_checked := columns_checked + 1;
-    if v_max >> 23 > v_now + greatest(shardflake._max_lead(), 127) then
+    if v_max >> shardflake._time_shift() > v_now + greatest(shardflake._ticks(shardflake._max_lead()), shardflake._span()) then
       raise exception 'column % of % holds %, an id of % that is ahead of the clock', quote_ident(v_column.column_name), v_column.table_name, v_max,
         shardflake.timestamp_of(v_max) using
         errcode = 'SF005', hint = 'Set the clock right, or remove the row if the value is no id, then run confirm_identity() again.';
     end if;
     largest_id := greatest(largest_id, v_max);
   end loop;
-  v_mark := greatest(pg_sequence_last_value('shardflake._high_water'), largest_id >> 23, v_now + 127);  -- 127: what the fast path accepts
+  v_mark := greatest(pg_sequence_last_value('shardflake._high_water'), largest_id >> shardflake._time_shift(), v_now + shardflake._span());  -- span: what the fast path accepts
   perform setval('shardflake._incarnation', 0);  -- the next window opens as after a restart, even if this is cancelled below
   perform setval('shardflake._high_water', v_mark);
   perform shardflake._flush_wal();
   perform setval('shardflake._window', 0);
   perform setval('shardflake._opened', 0);
   perform shardflake._arm();
-  high_water := shardflake.timestamp_of(v_mark << 23);
+  high_water := shardflake.timestamp_of(v_mark << shardflake._time_shift());
 end $$;
 
 comment on function shardflake.confirm_identity() is

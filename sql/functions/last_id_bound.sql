@@ -7,7 +7,7 @@ declare
   v_tick bigint;
 begin
   perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);
-  v_tick := pg_sequence_last_value('shardflake._window') >> 23;
+  v_tick := pg_sequence_last_value('shardflake._window') >> shardflake._window_bits();
   if v_tick is null or pg_relation_filepath('shardflake._window') is distinct from shardflake._window_file()
      or pg_sequence_last_value('shardflake._incarnation') is distinct from (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint then
     v_tick := pg_sequence_last_value('shardflake._high_water');
@@ -16,7 +16,7 @@ begin
     raise exception 'the high-water mark of shard % cannot be read', shardflake.shard_id() using
       errcode = 'SF003', hint = 'Restore the sequence shardflake._high_water, then run SELECT * FROM shardflake.confirm_identity().';
   end if;
-  return v_tick << 23 | 8388607;
+  return ((v_tick + 1) << shardflake._time_shift()) - 1;
 end $$;
 
 comment on function shardflake.last_id_bound() is

@@ -4,14 +4,15 @@ language plpgsql immutable strict parallel safe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if p_shard not between 0 and 8191 then
-    raise exception 'shard id % does not fit', p_shard using errcode = 'SF011', hint = 'Shard ids are 0 to 8191.';
+  if p_shard not between 0 and (1 << shardflake._id_shard_bits()) - 1 then
+    raise exception 'shard id % does not fit', p_shard using errcode = 'SF011', hint = format('Shard ids are 0 to %s.', (1 << shardflake._id_shard_bits()) - 1);
   end if;
-  if p_counter not between 0 and 1023 then
-    raise exception 'counter % does not fit', p_counter using errcode = 'SF011', hint = 'Counters are 0 to 1023.';
+  if p_counter not between 0 and (1 << shardflake._id_counter_bits()) - 1 then
+    raise exception 'counter % does not fit', p_counter using errcode = 'SF011', hint = format('Counters are 0 to %s.', (1 << shardflake._id_counter_bits()) - 1);
   end if;
-  return (shardflake._tick_at(p_time) << 23) | (p_shard::bigint << 10) | p_counter;
+  return (shardflake._tick_at(p_time) << shardflake._id_time_shift()) | (p_shard::bigint << shardflake._id_shard_shift())
+         | (p_counter::bigint << shardflake._id_counter_shift());
 end $$;
 
 comment on function shardflake.make_id(timestamptz, integer, integer) is
-  'The id with this time (rounded down to the millisecond), shard 0 to 8191 and counter 0 to 1023; else SF011.';
+  'The id with this time (rounded down to the tick), shard and counter (0 to 8191 and 0 to 1023 in the default layout); else SF011.';

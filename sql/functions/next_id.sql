@@ -2,7 +2,7 @@
 -- shard_id() goes through coalesce(): the planner would fold a plain "| NULL" and call nothing.
 create function shardflake.next_id() returns bigint
 language sql volatile parallel unsafe
-return (coalesce(shardflake.shard_id(), shardflake._no_shard()) << 10) | shardflake._draw();
+return (coalesce(shardflake.shard_id(), shardflake._no_shard())::bigint << shardflake._shard_shift()) | shardflake._draw();
 
 comment on function shardflake.next_id() is
   'One id of this database''s shard: unique, and larger than every id drawn before it here. Raises SF001 to SF006.';

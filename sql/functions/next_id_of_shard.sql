@@ -2,7 +2,7 @@
 -- several do so from millisecond to millisecond.
 create function shardflake.next_id(p_shard integer) returns bigint
 language sql volatile parallel unsafe
-return (case when p_shard = any (shardflake._logical_shards()) then p_shard else shardflake._refuse_shard(p_shard) end << 10)
+return (case when p_shard = any (shardflake._logical_shards()) then p_shard else shardflake._refuse_shard(p_shard) end::bigint << shardflake._shard_shift())
        | shardflake._draw();
 
 comment on function shardflake.next_id(integer) is

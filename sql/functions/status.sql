@@ -21,19 +21,19 @@ declare
 begin
   shard_id := shardflake.shard_id();
   logical_shards := shardflake._logical_shards();
-  layout := 'shardflake 41/13/10';
-  clock := shardflake.timestamp_of(v_now << 23);
+  layout := shardflake._layout();
+  clock := shardflake.timestamp_of(v_now << shardflake._time_shift());
   max_lead := shardflake._max_lead() * interval '1 millisecond';
-  ids_per_ms_limit := 1024;
-  years_left := round((1099511627776 - v_now) / 31557600000.0, 2);
-  high_water := shardflake.timestamp_of(pg_sequence_last_value('shardflake._high_water') << 23);
+  ids_per_ms_limit := (1 << shardflake._counter_bits()) / shardflake._tick_ms();
+  years_left := round(((1::bigint << (63 - shardflake._window_bits())) - v_now) * shardflake._tick_ms() / 31557600000.0, 2);
+  high_water := shardflake.timestamp_of(pg_sequence_last_value('shardflake._high_water') << shardflake._time_shift());
   if pg_is_in_recovery() then
     identity := 'standby';
     return;  -- the other sequences are unlogged: a standby has none
   end if;
   v_opened := nullif(pg_sequence_last_value('shardflake._opened'), 0);
   if v_opened is not null then
-    lead := greatest(v_opened - v_now, 0) * interval '1 millisecond';
+    lead := greatest(v_opened - v_now, 0) * shardflake._tick_ms() * interval '1 millisecond';
   end if;
   ids_per_ms_peak := pg_sequence_last_value('shardflake._peak');
   if shard_id is null then

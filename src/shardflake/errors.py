@@ -10,6 +10,7 @@
     ├── InstallationError                       a file, revision or option of the installation is wrong
     ├── ResultsError                            results of a benchmark cannot be read or compared
     ├── FleetFileError                          shards.toml cannot be read; the message lists the lines
+    ├── NoLeaseError                            a worker generator holds no lease, or its clock is off: it issues nothing
     ├── ServerError                             any other error of the server; carries .sqlstate and .hint
     └── GeneratorError (a ServerError)          raised by the SQL functions
         ├── ShardIdError                        SF001 SF007 SF008 SF009
@@ -18,7 +19,12 @@
         ├── DurabilityError                     SF006
         ├── RegistryError                       SF020 SF021 SF022
         ├── RangeError (also a ValueError)      SF010 SF011
-        └── ColumnError                         SF012 SF013
+        ├── ColumnError                         SF012 SF013
+        ├── WorkerError                         SF030
+        │   ├── WorkerHeldError                 SF031
+        │   └── LeaseLostError                  SF032
+        ├── TicketError                         SF033
+        └── LayoutError                         SF014
 """
 
 from __future__ import annotations
@@ -56,6 +62,10 @@ class ResultsError(ShardflakeError):
 
 class FleetFileError(ShardflakeError):
     """The file that describes the fleet is not what it must be; the message names the line of everything that is wrong."""
+
+
+class NoLeaseError(ShardflakeError):
+    """A worker generator may issue nothing now: it holds no lease that is fresh enough, or its clock was set back."""
 
 
 class ServerError(ShardflakeError):
@@ -104,6 +114,26 @@ class ColumnError(GeneratorError):
     """A column cannot take ``next_id()`` as its default, or still uses it."""
 
 
+class LayoutError(GeneratorError):
+    """The layout is unknown, does not fit 63 bits or the clock, or is another than the one that the database has."""
+
+
+class WorkerError(GeneratorError):
+    """A worker id, a range of them, or an argument of a lease is not what it must be."""
+
+
+class WorkerHeldError(WorkerError):
+    """Someone else holds the worker id, or ids of the range."""
+
+
+class LeaseLostError(WorkerError):
+    """A lease of a worker id is over and cannot be renewed."""
+
+
+class TicketError(GeneratorError):
+    """A series of tickets is unknown, taken or exhausted, or an argument is out of range."""
+
+
 SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF001": ShardIdError,
     "SF002": IdentityError,
@@ -118,9 +148,14 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF011": RangeError,
     "SF012": ColumnError,
     "SF013": ColumnError,
+    "SF014": LayoutError,
     "SF020": RegistryError,
     "SF021": RegistryError,
     "SF022": RegistryError,
+    "SF030": WorkerError,
+    "SF031": WorkerHeldError,
+    "SF032": LeaseLostError,
+    "SF033": TicketError,
 }
 
 

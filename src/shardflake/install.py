@@ -30,10 +30,9 @@ from shardflake import assets
 from shardflake.alembic.scripts import VERSION_TABLE
 from shardflake.connect import LIMIT_LOCK_WAITS, require_supported, translate_errors
 from shardflake.errors import InstallationError, InvalidIdError, ServerError
-from shardflake.layout import SHARDFLAKE
+from shardflake.layout import PRESETS
 
 _ONE_ENVIRONMENT = Lock()  # env.py reaches its configuration through a module of Alembic's, one at a time in a process
-MAX_SHARD_ID = next(field.capacity for field in SHARDFLAKE.fields if field.name == "shard") - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +83,22 @@ def head() -> str:
     return revision
 
 
-def upgrade(engine: sa.Engine, shard_id: int | None = None, revision: str = "head") -> str:
+def upgrade(engine: sa.Engine, shard_id: int | None = None, revision: str = "head", *, layout: str | None = None) -> str:
     """Bring a database to a revision and give it its shard id, both in one transaction.
 
     Safe to run again, and by two operators at once: a lock lets one wait for the other.
 
     :param shard_id: 0 to 8191; None leaves the id as it is.
     :param revision: an Alembic revision, ``head`` by default.
+    :param layout: name of the layout of its ids, fixed from the first shard id on; None takes shardflake, or what is there.
     :returns: the revision that the database is at.
     """
     if shard_id is not None:
-        check_shard_id(shard_id)
+        check_shard_id(shard_id, layout)
     with transaction(engine) as connection:
         run_alembic(connection, command.upgrade, revision)
         if shard_id is not None:
-            connection.execute(sa.select(sa.func.shardflake.assign_shard(shard_id)))
+            connection.execute(_assignment(shard_id, layout=layout))
         return _revision(connection) or "base"
 
 
@@ -144,6 +144,7 @@ def assign(
     logical_shards: Sequence[int] | None = None,
     max_lead: timedelta | None = None,
     replace: bool = False,
+    layout: str | None = None,
 ) -> None:
     """Give a database its shard id, once; with the same id again, change the options alone.
 
@@ -151,17 +152,12 @@ def assign(
     :param logical_shards: further shard ids that the database may issue.
     :param max_lead: how far ids may run ahead of a clock that was set back; 0 refuses at once.
     :param replace: True gives a copy of another shard an id of its own.
+    :param layout: as in :func:`upgrade`.
     :raises ShardIdError: for an id out of range, or a second one.
     """
-    check_shard_id(shard_id)
-    call = sa.func.shardflake.assign_shard(
-        shard_id,
-        sa.cast(list(logical_shards) if logical_shards is not None else None, sa.ARRAY(sa.Integer)),
-        sa.cast(max_lead, sa.Interval),
-        replace,
-    )
+    check_shard_id(shard_id, layout)
     with _installed(engine) as connection:
-        connection.execute(sa.select(call))
+        connection.execute(_assignment(shard_id, logical_shards, max_lead, replace, layout))
 
 
 def confirm(engine: sa.Engine) -> Confirmation:
@@ -248,10 +244,30 @@ def _objects(text: str) -> dict[str, list[str]]:
     return {name: lines for name, *lines in sections}
 
 
-def check_shard_id(shard_id: int) -> None:
-    """Raise InvalidIdError for a shard id that is not 0 to 8191, before anything is done to a database."""
-    if not 0 <= shard_id <= MAX_SHARD_ID:
-        raise InvalidIdError(f"shard id {shard_id} is not between 0 and {MAX_SHARD_ID}")
+def _assignment(
+    shard_id: int,
+    logical_shards: Sequence[int] | None = None,
+    max_lead: timedelta | None = None,
+    replace: bool = False,
+    layout: str | None = None,
+) -> sa.Select[Any]:
+    """Return the call of ``shardflake.assign_shard()``."""
+    shards = sa.cast(list(logical_shards) if logical_shards is not None else None, sa.ARRAY(sa.Integer))
+    call = sa.func.shardflake.assign_shard(shard_id, shards, sa.cast(max_lead, sa.Interval), replace, sa.cast(layout, sa.Text))
+    return sa.select(call)
+
+
+def check_shard_id(shard_id: int, layout: str | None = None) -> None:
+    """Raise InvalidIdError for a shard id or a layout that cannot be, before anything is done to a database.
+
+    Without a layout the default one is meant; a larger id of another layout needs its name, also when it is assigned again.
+    """
+    if layout is not None and layout not in PRESETS:
+        raise InvalidIdError(f"there is no layout {layout!r}; choose one of {', '.join(PRESETS)}")
+    fields = PRESETS[layout or "shardflake"].fields
+    last = next(field.capacity for field in fields if field.name == "shard") - 1
+    if not 0 <= shard_id <= last:
+        raise InvalidIdError(f"shard id {shard_id} is not between 0 and {last}")
 
 
 def _require_table(connection: sa.Connection, table: str) -> None:

@@ -25,9 +25,8 @@ from sqlalchemy.orm import Mapped, QueryableAttribute, mapped_column
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import ColumnElement
 
-from shardflake.errors import InstallationError, UnsupportedServerError
-from shardflake.ids import min_id, time_range
-from shardflake.layout import SHARDFLAKE
+from shardflake.errors import InstallationError, InvalidIdError, UnsupportedServerError
+from shardflake.layout import SHARDFLAKE, Layout
 
 __all__ = ["ShardflakeId", "ShardflakeMixin", "ShardflakePK", "id_column", "next_id"]
 
@@ -44,6 +43,11 @@ class ShardflakeId(types.TypeDecorator[int]):
 
     impl = types.BigInteger
     cache_ok = True
+
+    def __init__(self, layout: Layout = SHARDFLAKE) -> None:
+        """Make a type for ids of a layout, that of the database: ``ShardflakeId(layout=TWITTER)``."""
+        super().__init__()
+        self.layout = layout
 
     @property
     def python_type(self) -> type[int]:
@@ -119,19 +123,22 @@ class ShardflakeId(types.TypeDecorator[int]):
             :raises InvalidIdError: for naive datetimes, times that ids cannot hold, or an end before the start.
             :raises TypeError: for anything else; a date or a text would mean the session's time zone.
             """
-            if isinstance(start, datetime) and isinstance(end, datetime):
-                time_range(start, end)  # refuses an end before the start, as the server cannot
-            return sa.and_(self.expr >= _bound(start), self.expr < _bound(end))
+            layout = self.type.layout if isinstance(self.type, ShardflakeId) else SHARDFLAKE
+            low, high = _bound(start, layout), _bound(end, layout)
+            if isinstance(start, datetime) and isinstance(end, datetime) and layout.tick_of(end) < layout.tick_of(start):
+                # the server cannot refuse it
+                raise InvalidIdError(f"the range ends at {end.isoformat()}, before it starts at {start.isoformat()}")
+            return sa.and_(self.expr >= low, self.expr < high)
 
     comparator_factory = Comparator
 
 
-def _bound(time: datetime | ColumnElement[datetime]) -> ColumnElement[int]:
+def _bound(time: datetime | ColumnElement[datetime], layout: Layout) -> ColumnElement[int]:
     if isinstance(time, datetime):
-        return sa.literal(min_id(time), ShardflakeId())
+        return sa.literal(layout.tick_of(time) << layout.shifts["time"], ShardflakeId(layout))
     if not isinstance(time, sa.ClauseElement | QueryableAttribute):
         raise TypeError(f"{time!r} is a {type(time).__name__}; give an aware datetime or a SQL expression of timestamptz")
-    return sa.func.shardflake.min_id(time, type_=ShardflakeId())
+    return sa.func.shardflake.min_id(time, type_=ShardflakeId(layout))
 
 
 @event.listens_for(ShardflakeId, "after_parent_attach")

@@ -132,7 +132,7 @@ def test_check_names_the_function_that_was_edited_by_hand(shard: sa.Engine, run_
 
 
 def test_check_finds_what_was_added_and_dropped(shard: sa.Engine, run_on: RunOn) -> None:
-    execute(shard, "drop function shardflake.max_id", "create table shardflake.mine (id bigint)")
+    execute(shard, "drop function shardflake.max_id(timestamptz)", "create table shardflake.mine (id bigint)")
     diff = run_on(shard)("db", "check", code=1).stdout
     assert "--- function shardflake.max_id(timestamp with time zone) as released" in diff
     assert "+++ table shardflake.mine in this database" in diff

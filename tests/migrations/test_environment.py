@@ -31,7 +31,7 @@ HOLD_UPGRADE_LOCK = sa.text("select pg_advisory_xact_lock(1936287346)")
 def test_psql_upgrade_and_offline_script_make_the_same_schema(make_database: Callable[..., sa.Engine], psql: Psql) -> None:
     by_psql, online, offline = make_database(), make_database(), make_database()
     psql(by_psql, "install.sql", assets.sql_dir())
-    assert install.upgrade(online) == "0001"
+    assert install.upgrade(online) == install.head()
     psql(offline, install.offline_script())
 
     expected = assets.read("catalog.txt")
@@ -40,7 +40,7 @@ def test_psql_upgrade_and_offline_script_make_the_same_schema(make_database: Cal
     assert catalog(offline) == expected
     for engine in (by_psql, online, offline):
         assert install.check(engine) == ""
-        assert install.upgrade(engine, 5) == "0001"  # goes on from where the others left off
+        assert install.upgrade(engine, 5) == install.head()  # goes on from where the others left off
         assert install.status(engine).revision == install.head()
         assert install.check(engine) == ""  # a shard id is no drift
 
@@ -63,11 +63,11 @@ def test_a_function_changed_by_hand_is_reported_with_a_diff(database: sa.Engine)
     install.upgrade(database)
     with database.begin() as connection:
         before = connection.scalar(sa.text("select pg_get_functiondef('shardflake.make_id'::regproc)"))
-        connection.exec_driver_sql(before.replace("between 0 and 8191", "between 0 and 8192").replace("%", "%%"))
+        connection.exec_driver_sql(before.replace("counter % does not fit", "counter % is odd").replace("%", "%%"))
     difference = install.check(database)
     assert "--- function shardflake.make_id(timestamp with time zone,integer,integer) as released" in difference
-    assert "-  if p_shard not between 0 and 8191 then" in difference
-    assert "+  if p_shard not between 0 and 8192 then" in difference
+    assert "-    raise exception 'counter % does not fit'" in difference
+    assert "+    raise exception 'counter % is odd'" in difference
     assert difference.count("---") == 1
     with database.begin() as connection:
         connection.exec_driver_sql(before.replace("%", "%%"))
@@ -116,14 +116,14 @@ def test_the_sql_install_records_the_head_revision() -> None:
 def test_the_template_makes_a_revision_that_can_be_run(tmp_path: Path) -> None:
     copy = tmp_path / "migrations"
     shutil.copytree(assets.migrations_dir(), copy)
-    ScriptDirectory(str(copy)).generate_revision("0002", "next", head="head")
-    (path,) = (copy / "versions").glob("0002*.py")
+    ScriptDirectory(str(copy)).generate_revision("0099", "next", head="head")
+    (path,) = (copy / "versions").glob("0099*.py")
     spec = spec_from_file_location("next_revision", path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert (module.revision, module.down_revision, module.FILES) == ("0002", "0001", {})
+    assert (module.revision, module.down_revision, module.FILES) == ("0099", install.head(), {})
 
 
 def test_downgrade_leaves_nothing_and_the_way_back_up_leads_to_the_same(database: sa.Engine, psql: Psql) -> None:
@@ -160,7 +160,7 @@ def test_downgrade_refuses_while_columns_views_or_functions_use_it(database: sa.
     with pytest.raises(AssertionError, match="shardflake is still in use"):
         psql(database, "uninstall.sql", assets.sql_dir())
     assert objects(database) == before
-    assert install.status(database).revision == "0001"
+    assert install.status(database).revision == install.head()
     with database.begin() as connection:
         connection.execute(sa.text('insert into "Orders" (n) values (1)'))
         connection.execute(sa.text("drop view ages"))
@@ -189,13 +189,13 @@ def test_a_role_that_only_owns_the_schema_can_install_and_remove(schema_owner: s
     with schema_owner.connect() as connection:
         assert connection.scalar(sa.text("select has_database_privilege(current_database(), 'create')")) is False
         assert connection.scalar(sa.text("select rolsuper from pg_roles where rolname = current_user")) is False
-    assert install.upgrade(schema_owner, 7) == "0001"
+    assert install.upgrade(schema_owner, 7) == install.head()
     assert install.check(schema_owner) == ""
     with schema_owner.connect() as connection:
         assert connection.scalar(sa.text("select shardflake.shard_of(shardflake.next_id())")) == 7
     install.downgrade(schema_owner)
     assert objects(schema_owner) == ["schema shardflake"]
-    assert install.upgrade(schema_owner, 7) == "0001"
+    assert install.upgrade(schema_owner, 7) == install.head()
     assert install.check(schema_owner) == ""
 
 
@@ -224,14 +224,14 @@ def test_twenty_upgrades_at_once_install_once(database: sa.Engine) -> None:
     assert failures == []
     assert install.check(database) == ""
     with database.connect() as connection:
-        assert connection.scalars(sa.text("select version_num from shardflake._revision")).all() == ["0001"]
+        assert connection.scalars(sa.text("select version_num from shardflake._revision")).all() == [install.head()]
 
 
 def test_threads_may_upgrade_different_databases_at_once(make_database: Callable[..., sa.Engine]) -> None:
     fleet = [make_database() for _ in range(4)]
     with ThreadPoolExecutor(len(fleet)) as pool:
         revisions = list(pool.map(install.upgrade, fleet, range(len(fleet))))
-    assert revisions == ["0001"] * 4
+    assert revisions == [install.head()] * 4
     assert [install.status(engine).shard_id for engine in fleet] == [0, 1, 2, 3]
 
 
@@ -266,7 +266,7 @@ def test_an_interrupted_upgrade_leaves_the_database_as_it_was(database: sa.Engin
     assert objects(database) == before
     with database.begin() as connection:
         connection.execute(sa.text("drop function shardflake.status"))
-    assert install.upgrade(database) == "0001"
+    assert install.upgrade(database) == install.head()
 
 
 def test_a_second_shard_id_undoes_the_upgrade_too(database: sa.Engine, psql: Psql) -> None:
@@ -296,9 +296,9 @@ def test_a_fleet_half_of_which_failed_is_finished_by_running_again(make_database
         in_the_way.execute(HOLD_UPGRADE_LOCK)
         with pytest.raises(ServerError, match="lock timeout"):
             upgrade_all()
-    assert revisions() == ["0001", None, None]
+    assert revisions() == [install.head(), None, None]
     upgrade_all()
-    assert revisions() == ["0001"] * 3
+    assert revisions() == [install.head()] * 3
     assert [install.status(engine).shard_id for engine in fleet] == [0, 1, 2]
 
 
@@ -308,7 +308,7 @@ def test_a_released_file_that_was_edited_is_not_run(
     shutil.copytree(assets.sql_dir(), tmp_path / "sql")
     shutil.copytree(assets.migrations_dir(), tmp_path / "migrations")
     monkeypatch.setattr(assets, "_root", lambda: tmp_path)
-    assert install.upgrade(database) == "0001"
+    assert install.upgrade(database) == install.head()
     install.downgrade(database)
     with (tmp_path / "sql" / "functions" / "status.sql").open("a") as file:
         file.write("\n-- a remark\n")
@@ -336,7 +336,7 @@ def test_the_alembic_command_line_works_from_the_checkout(database: sa.Engine, p
     assert done.returncode == 0, done.stderr
     assert install.check(database) == ""
     done = alembic(database, "-x", f"url={dsn(database)}", "current")
-    assert done.stdout.strip() == "0001 (head)", done.stderr
+    assert done.stdout.strip() == f"{install.head()} (head)", done.stderr
     done = alembic(database, "downgrade", "base", SHARDFLAKE_URL=dsn(database))
     assert done.returncode == 0, done.stderr
     assert objects(database) == []
@@ -364,7 +364,7 @@ def test_the_offline_script_keeps_what_the_files_say(database: sa.Engine, psql: 
     assert install.status(database).shard_id == 5
 
 
-@pytest.mark.parametrize("revision", ["0002", "nonsense"])
+@pytest.mark.parametrize("revision", ["0099", "nonsense"])
 def test_an_unknown_revision_is_refused(database: sa.Engine, revision: str) -> None:
     with pytest.raises(InstallationError, match=revision):
         install.offline_script(revision)

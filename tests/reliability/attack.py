@@ -103,31 +103,31 @@ WITHOUT_TIMERS = {"track_counts": "off", "deadlock_timeout": "1h"}
 
 
 @contextmanager
-def attacked_server(bin_dir: Path | None, **settings: str) -> Iterator[LocalServer]:
-    """Give a server with shard 5 in database postgres, durable writes, and the machine's clock."""
+def attacked_server(bin_dir: Path | None, layout: str = "shardflake", **settings: str) -> Iterator[LocalServer]:
+    """Give a server with shard 5 of a layout in database postgres, durable writes, and the machine's clock."""
     server = LocalServer(bin_dir, {"shared_buffers": "64MB", "log_min_messages": "fatal", **settings})
     try:
-        _start(server)
+        _start(server, layout)
         yield server
     finally:
         server.remove()
 
 
 @contextmanager
-def server_with_clock(bin_dir: Path | None, **settings: str) -> Iterator[tuple[LocalServer, Clock]]:
+def server_with_clock(bin_dir: Path | None, layout: str = "shardflake", **settings: str) -> Iterator[tuple[LocalServer, Clock]]:
     """Give such a server with a clock that can be set."""
     server = LocalServer(bin_dir, {"shared_buffers": "64MB", "log_min_messages": "fatal", **WITHOUT_TIMERS, **settings})
     try:
         clock = Clock(server)
-        _start(server)
+        _start(server, layout)
         yield server, clock
     finally:
         server.remove()
 
 
-def _start(server: LocalServer) -> None:
+def _start(server: LocalServer, layout: str) -> None:
     server.create().start()
-    install.upgrade(make_engine(server.url()), shard_id=5)
+    install.upgrade(make_engine(server.url()), shard_id=5, layout=layout)
 
 
 def replace_function(connection: psycopg.Connection, signature: str, *changes: tuple[str, str]) -> None:

@@ -19,12 +19,12 @@ SESSIONS = 4
 QUERIES = (
     "select array_agg(shardflake.next_id()) from generate_series(1, 3000)",
     "select array[shardflake.next_id()]",
-    "select array_agg(i) from shardflake.next_ids(20000) i",
+    "select array_agg(i) from shardflake.next_ids((shardflake._batch_limit() / 5)::integer) i",
     "select array_agg(shardflake._open_window(1)) from generate_series(1, 100)",
 )
 
 
-def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = False) -> Outcome:
+def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, layout: str = "shardflake", broken: bool = False) -> Outcome:
     """Cancel statements of busy sessions, one to three times each.
 
     :param rounds: how many times a session is cancelled.
@@ -33,7 +33,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     outcome = Outcome("cancel" + (" with a session-level lock" if broken else ""))
     received = Received()
     chance = random.Random(seed)
-    with attacked_server(bin_dir) as server:
+    with attacked_server(bin_dir, layout) as server:
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(DRAW)
             if broken:

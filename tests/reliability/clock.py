@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 
 from shardflake.bench import instagram
+from shardflake.layout import PRESETS
 from tests.load import Batch, examine
 from tests.reliability.attack import Clock, Outcome, Sessions, server_with_clock
 
@@ -40,7 +41,7 @@ class _Draws:
         return draw
 
 
-def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = False) -> Outcome:
+def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, layout: str = "shardflake", broken: bool = False) -> Outcome:
     """Step the clock back and forth under the load of eight sessions.
 
     :param rounds: steps of ±1 ms to ±1 h, every fourth one a strobe: 50 small steps in quick succession.
@@ -50,7 +51,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     generator = "instagram.next_id()" if broken else "shardflake.next_id()"
     draws = _Draws(f"select {generator} from generate_series(1, %s)", [], seed)
     chance = random.Random(seed)
-    with server_with_clock(bin_dir) as (server, clock), psycopg.connect(server.url(), autocommit=True) as admin:
+    with server_with_clock(bin_dir, layout) as (server, clock), psycopg.connect(server.url(), autocommit=True) as admin:
         instagram.install(admin, shard_id=5)
         sessions = Sessions(server.url(), [draws.work(number) for number in range(8)], outcome)
         for number in range(rounds):
@@ -58,7 +59,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
             time.sleep(0.15)
             outcome.rounds += 1
             if not broken:
-                _check_lead(admin, outcome)
+                _check_lead(admin, layout, outcome)
         sessions.stop()
     findings = examine(draws.batches)
     outcome.ids, outcome.duplicates = findings.ids, findings.duplicates
@@ -80,9 +81,10 @@ def _step(clock: Clock, chance: random.Random, *, strobe: bool) -> None:
         clock.step(size + 1 if not forward else 0)  # forward again: else the generator refuses for an hour, rightly
 
 
-def _check_lead(admin: psycopg.Connection, outcome: Outcome) -> None:
+def _check_lead(admin: psycopg.Connection, layout: str, outcome: Outcome) -> None:
     """Count an id drawn now that leads the clock by more than max_lead allows."""
-    query = "select (shardflake.next_id() >> 23) - shardflake._tick()"
+    shift, tick = PRESETS[layout].shifts["time"], PRESETS[layout].tick_ms
+    query = f"select ((shardflake.next_id() >> {shift}) - shardflake._tick()) * {tick}"
     try:
         row = admin.execute(query).fetchone()
     except psycopg.Error as error:

@@ -23,7 +23,7 @@ Work = Callable[[psycopg.Connection], None]
 TABLE = "create table if not exists crash (id bigint default shardflake.next_id(), n integer)"
 
 
-def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = False) -> Outcome:
+def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, layout: str = "shardflake", broken: bool = False) -> Outcome:
     """Crash a server again and again.
 
     :param rounds: crashes: immediate stops, SIGKILL of a backend and of the postmaster, by turns.
@@ -32,7 +32,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
     outcome = Outcome("crash" + (" without the flush" if broken else ""))
     received = Received()
     chance = random.Random(seed)
-    with server_with_clock(bin_dir) as (server, clock):
+    with server_with_clock(bin_dir, layout) as (server, clock):
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(TABLE)
             if broken:
@@ -100,7 +100,7 @@ def _mixed(received: Received, seed: float) -> list[Work]:
         received.add(array("q", (row[0] for row in connection.execute(query, (chance.randint(1, 3000),)))))
 
     def batch(connection: psycopg.Connection) -> None:
-        query = "select shardflake.next_ids(%s)"
+        query = "select shardflake.next_ids(least(%s, shardflake._batch_limit())::integer)"
         received.add(array("q", (row[0] for row in connection.execute(query, (chance.randint(1, 5000),)))))
         time.sleep(0.02)
 

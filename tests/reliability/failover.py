@@ -37,7 +37,7 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = F
             with psycopg.connect(primary.url(), autocommit=True) as connection:
                 connection.execute(TABLE)
                 if broken:
-                    _without_mark(connection)
+                    without_mark(connection)
                 connection.execute(INSERT, (1000,))
             # behind in the control: a clock that is ahead covers for the mark
             _fail_over(primary, chance, -2.0 if broken else chance.uniform(-2.0, 2.0), outcome)
@@ -53,7 +53,7 @@ def _fail_over(primary: LocalServer, chance: random.Random, skew: float, outcome
         standby.start()
         with psycopg.connect(primary.url(), autocommit=True) as old, psycopg.connect(standby.url(), autocommit=True) as new:
             replicated = [row[0] for row in old.execute(INSERT, (chance.randint(1, 5000),))]
-            _wait_for_replay(old, new)
+            wait_for_replay(old, new)
             new.execute("alter system set primary_conninfo = ''")
             new.execute("select pg_reload_conf()")
             while new.execute("select count(*) from pg_stat_wal_receiver").fetchone() != (0,):
@@ -94,7 +94,7 @@ def copy_from(primary: LocalServer, standby: LocalServer) -> None:
         file.write(f"port = {standby.port}\n")
 
 
-def _wait_for_replay(primary: psycopg.Connection, standby: psycopg.Connection) -> None:
+def wait_for_replay(primary: psycopg.Connection, standby: psycopg.Connection) -> None:
     row = primary.execute("select pg_current_wal_flush_lsn()").fetchone()
     assert row is not None
     for _ in range(500):
@@ -104,7 +104,7 @@ def _wait_for_replay(primary: psycopg.Connection, standby: psycopg.Connection) -
     raise AssertionError("the standby does not catch up")
 
 
-def _without_mark(connection: psycopg.Connection) -> None:
+def without_mark(connection: psycopg.Connection) -> None:
     replace_function(
         connection,
         "_open_window(integer)",

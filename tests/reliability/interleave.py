@@ -26,7 +26,7 @@ _BREAKPOINTS = (
     "        v_draw := nextval('shardflake._window')",
     "    v_same_boot := pg_seq",
     "    v_first := greatest(v_now, v_tick + 1);",
-    "    v_draw := v_first << 23;",
+    "    v_draw := v_first << ",
     "    v_set := setval('shardflake._opened'",
     "    raise exception using errcode = 'SFEND';  -- aborts",
 )

@@ -36,13 +36,15 @@ def nothing(connection: psycopg.Connection) -> None:
 
 def trust_every_mark(connection: psycopg.Connection) -> None:
     """Take the mark for durable whoever raised it."""
-    replace_function(connection, "_open_window(integer)", (" or v_mark > v_opened + 3000", ""))
+    replace_function(connection, "_open_window(integer)", (" or v_mark > v_opened + shardflake._ticks(3000)", ""))
 
 
 def look_at_the_incarnation_late(connection: psycopg.Connection) -> None:
     """Look at the incarnation after the draw beside a window that is being opened."""
     look = "pg_sequence_last_value('shardflake._incarnation') = v_boot"
-    accept = "if v_draw & 8387584 = 0 and v_draw >> 23 between v_now - 20"
+    accept = (
+        "if v_draw & ((1::bigint << shardflake._window_bits()) - 1) < 1::bigint << shardflake._counter_bits()\n           and"
+    )
     replace_function(
         connection,
         "_open_window(integer)",
@@ -53,7 +55,9 @@ def look_at_the_incarnation_late(connection: psycopg.Connection) -> None:
 
 def allow_no_jump(connection: psycopg.Connection) -> None:
     """Hold the first window after a restart to the limit that the second it is opened ahead is longer than."""
-    replace_function(connection, "_open_window(integer)", (" + (case when v_same_boot then 0 else 1000 end)", ""))
+    replace_function(
+        connection, "_open_window(integer)", (" + (case when v_same_boot then 0 else shardflake._ticks(1000) end)", "")
+    )
 
 
 def set_clock(connection: psycopg.Connection, tick: int) -> None:

@@ -12,7 +12,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ class Plan:
     rounds: int
     chunk: int
     control: int
+    layout: str = "shardflake"
 
 
 PLANS = {
@@ -44,6 +45,11 @@ PLANS = {
     "crash": Plan(crash.attack, rounds=1_000, chunk=25, control=4),
     "clock": Plan(clock.attack, rounds=1_000, chunk=100, control=20),
     "failover": Plan(failover.attack, rounds=200, chunk=10, control=6),
+}
+PLANS |= {
+    f"{name}, {layout}": replace(PLANS[name], rounds=PLANS[name].rounds // 5, layout=layout)
+    for layout in ("twitter", "sonyflake")
+    for name in ("uniqueness", "cancel", "crash", "clock")
 }
 
 
@@ -71,14 +77,15 @@ def _run(options: argparse.Namespace, state: dict[str, Any]) -> None:
         for name, plan in PLANS.items():
             if options.only not in (None, name):
                 continue
+            options_of = {"layout": plan.layout} if plan.layout != "shardflake" else {}
             entry = state.setdefault(f"{name} on {server}", {"attack": name, "server": server, "rounds": 0, "control": None})
             bar = progress.add_task(name, total=plan.rounds, completed=entry["rounds"])
             if entry["control"] is None:  # first: without it the rest says nothing
-                entry["control"] = plan.attack(options.pg_bin, plan.control, broken=True).as_dict()
+                entry["control"] = plan.attack(options.pg_bin, plan.control, broken=True, **options_of).as_dict()
                 _save(state, entry)
             while entry["rounds"] < plan.rounds and time.monotonic() < deadline:
                 count = min(plan.chunk, plan.rounds - entry["rounds"])
-                _add(entry, plan.attack(options.pg_bin, count, seed=entry["rounds"] + 1))
+                _add(entry, plan.attack(options.pg_bin, count, seed=entry["rounds"] + 1, **options_of))
                 _save(state, entry)
                 progress.update(bar, completed=entry["rounds"])
 

@@ -124,14 +124,17 @@ def test_next_id_is_inlined_into_a_default(connection: psycopg.Connection) -> No
 
 
 def test_every_function_is_labelled_and_commented(connection: psycopg.Connection) -> None:
-    pure = {"timestamp_of", "shard_of", "counter_of", "decode", "min_id", "max_id", "make_id", "epoch_ms", "_tick_at"}
+    pure = {"timestamp_of", "shard_of", "counter_of", "decode", "min_id", "max_id", "make_id", "epoch_ms", "_tick_at"} | {
+        "_preset", "_id_tick_ms", "_id_time_bits", "_id_time_shift", "_id_shard_bits", "_id_shard_shift", "_id_counter_bits",
+        "_id_counter_shift",
+    }  # fmt: skip
     query = """
         select p.proname, p.provolatile, p.proisstrict, p.proparallel, p.proconfig, obj_description(p.oid) as comment, l.lanname
           from pg_proc p join pg_language l on l.oid = p.prolang where p.pronamespace = 'shardflake'::regnamespace
     """
     with connection.cursor(row_factory=dict_row) as cursor:
         functions = cursor.execute(query).fetchall()
-    assert len(functions) == 34
+    assert len(functions) == 81
     for function in functions:
         name = function["proname"]
         assert function["comment"], name
@@ -150,27 +153,55 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
           from pg_proc p where p.pronamespace = 'shardflake'::regnamespace and p.proname not like '\\_%' order by 1
     """
     assert [row[0] for row in connection.execute(query)] == [
-        "assign_shard(p_shard_id integer, logical_shards integer[] DEFAULT NULL::integer[], "
-        "max_lead interval DEFAULT NULL::interval, replace boolean DEFAULT false) -> void",
-        "confirm_identity(OUT columns_checked integer, OUT largest_id bigint, "
-        "OUT high_water timestamp with time zone) -> record",
+        "add_logical_shards(p_shards integer[], above_id bigint DEFAULT NULL::bigint) -> void",
+        "assign_shard(p_shard_id integer, logical_shards integer[] DEFAULT NULL::integer[], max_lead interval DEFAULT "
+        "NULL::interval, replace boolean DEFAULT false, layout text DEFAULT NULL::text) -> void",
+        "claim_worker(p_holder text, worker integer DEFAULT NULL::integer, OUT worker_id integer, OUT token uuid, OUT "
+        "floor_ms bigint, OUT high_water_ms bigint, OUT server_us bigint, OUT ttl_ms bigint, OUT retry_ms bigint) -> "
+        "record",
+        "confirm_identity(OUT columns_checked integer, OUT largest_id bigint, OUT high_water timestamp with time zone) "
+        "-> record",
         "counter_of(p_id bigint) -> integer",
+        "create_tickets(p_series text, first_number bigint DEFAULT 1, increment bigint DEFAULT 1, last_number bigint "
+        "DEFAULT '9223372036854775807'::bigint, gap_free boolean DEFAULT false, failover_skip bigint DEFAULT 100000) ->"
+        " void",
+        "custom_layout(time_bits integer, shard_bits integer, counter_bits integer, epoch timestamp with time zone, "
+        "tick_ms integer DEFAULT 1, counter_first boolean DEFAULT false) -> void",
         'decode(p_id bigint, OUT "time" timestamp with time zone, OUT shard integer, OUT counter integer) -> record',
+        'decode(p_id bigint, layout text, OUT "time" timestamp with time zone, OUT shard integer, OUT counter integer) '
+        "-> record",
         "drop_id_default(p_table regclass, p_column name) -> void",
         "epoch_ms() -> bigint",
+        "grant_ticket_usage(p_role regrole) -> void",
         "grant_usage(p_role regrole) -> void",
+        "grant_worker_usage(p_role regrole) -> void",
         "id_columns() -> TABLE(table_name regclass, column_name name)",
+        "last_id_bound() -> bigint",
+        "lease_tickets(p_series text, p_count bigint, OUT first_number bigint, OUT increment bigint) -> record",
         "make_id(p_time timestamp with time zone, p_shard integer, p_counter integer) -> bigint",
         "max_id(p_time timestamp with time zone) -> bigint",
+        "max_id(p_time timestamp with time zone, layout text) -> bigint",
         "min_id(p_time timestamp with time zone) -> bigint",
+        "min_id(p_time timestamp with time zone, layout text) -> bigint",
         "next_id() -> bigint",
         "next_id(p_shard integer) -> bigint",
         "next_ids(p_count integer) -> SETOF bigint",
+        "next_invoice_number(p_series text) -> bigint",
+        "release_worker(p_worker integer, p_token uuid, p_used_ms bigint) -> boolean",
+        "remove_logical_shards(p_shards integer[]) -> void",
+        "renew_worker(p_worker integer, p_token uuid, p_high_water_ms bigint, p_used_ms bigint, OUT high_water_ms "
+        "bigint, OUT server_us bigint, OUT ttl_ms bigint) -> record",
+        "reserve_worker_ids(p_first integer, p_last integer, ttl interval DEFAULT '00:00:10'::interval) -> void",
         "set_id_default(p_table regclass, p_column name, shard integer DEFAULT NULL::integer) -> void",
         "shard_id() -> integer",
         "shard_of(p_id bigint) -> integer",
-        "status(OUT shard_id integer, OUT logical_shards integer[], OUT layout text, OUT identity text, "
-        "OUT clock timestamp with time zone, OUT high_water timestamp with time zone, OUT lead interval, "
-        "OUT max_lead interval, OUT ids_per_ms_peak integer, OUT ids_per_ms_limit integer, OUT years_left numeric) -> record",
+        "status(OUT shard_id integer, OUT logical_shards integer[], OUT layout text, OUT identity text, OUT clock "
+        "timestamp with time zone, OUT high_water timestamp with time zone, OUT lead interval, OUT max_lead interval, "
+        "OUT ids_per_ms_peak integer, OUT ids_per_ms_limit integer, OUT years_left numeric) -> record",
+        "tickets(OUT series text, OUT next_number bigint, OUT last_number bigint, OUT increment bigint, OUT gap_free "
+        "boolean, OUT failover_skip bigint) -> SETOF record",
         "timestamp_of(p_id bigint) -> timestamp with time zone",
+        "workers(OUT worker_id integer, OUT holder text, OUT live boolean, OUT claimed_at timestamp with time zone, OUT"
+        " renewed_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT high_water timestamp with "
+        "time zone) -> SETOF record",
     ]

@@ -16,7 +16,7 @@ from shardflake import assets
 from shardflake.cli.drawing import age
 from shardflake.cli.output import Format, FormatOption, iso, print_json, stderr, stdout, utc
 from shardflake.errors import InstallationError, InvalidIdError
-from shardflake.layout import SHARDFLAKE
+from shardflake.layout import PRESETS, SHARDFLAKE
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -36,6 +36,9 @@ UrlOption = Annotated[
     ),
 ]
 ShardIdOption = Annotated[int | None, typer.Option("--shard-id", metavar="N", help="0 to 8191, different on every shard.")]
+LayoutOption = Annotated[
+    str | None, typer.Option("--layout", metavar="NAME", help=f"Layout of the ids, for ever: {', '.join(PRESETS)}.")
+]
 
 _REMEDIES = {
     "not assigned": "next_id() refuses until the database has a shard id; run: shardflake db assign --shard-id N",
@@ -56,12 +59,15 @@ def upgrade(
     url: UrlOption = "",
     shard_id: ShardIdOption = None,
     revision: Annotated[str, typer.Option(metavar="REV", help="Alembic revision to stop at.")] = "head",
+    layout: LayoutOption = None,
 ) -> None:
     """Install the generator or bring it up to date, and give the database its shard id."""
     engine = _engine(url)
     from shardflake import install
 
-    reached = install.upgrade(engine, shard_id, revision)
+    if layout is not None and shard_id is None:
+        raise InvalidIdError(f"layout {layout} without a shard id: give --shard-id as well")
+    reached = install.upgrade(engine, shard_id, revision, layout=layout)
     typer.echo(f"at revision {reached}" + (f", shard {shard_id}" if shard_id is not None else ""))
 
 
@@ -138,16 +144,17 @@ def assign(
         typer.Option(metavar="SECONDS", help="How far ids may run ahead of a clock that was set back; 0 refuses at once."),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Give a copy of another shard an id of its own.")] = False,
+    layout: LayoutOption = None,
 ) -> None:
     """Give the database its shard id, once; run again with the same id to change the options."""
     engine = _engine(url)
     from shardflake import install
 
-    shards = _shard_ids(logical_shards) if logical_shards is not None else None
+    shards = _shard_ids(logical_shards, layout) if logical_shards is not None else None
     if max_lead is not None and not 0 <= max_lead <= _MAX_LEAD_SECONDS:
         raise InvalidIdError(f"max lead {max_lead:g} s is not between 0 and {_MAX_LEAD_SECONDS} s")
     lead = timedelta(seconds=max_lead) if max_lead is not None else None
-    install.assign(engine, shard_id, logical_shards=shards, max_lead=lead, replace=replace)
+    install.assign(engine, shard_id, logical_shards=shards, max_lead=lead, replace=replace, layout=layout)
     state = install.status(engine)
     typer.echo(
         f"shard {shard_id}; issues ids of shards {_ranges(state.logical_shards)}, "
@@ -210,10 +217,10 @@ def require_driver() -> None:
         ) from error
 
 
-def _shard_ids(text: str) -> list[int]:
+def _shard_ids(text: str, layout: str | None) -> list[int]:
     """Parse shard ids that commas separate.
 
-    :raises InvalidIdError: for one that is not 0 to 8191.
+    :raises InvalidIdError: for one that the layout cannot hold.
     """
     from shardflake import install
 
@@ -222,7 +229,7 @@ def _shard_ids(text: str) -> list[int]:
     except ValueError:
         raise InvalidIdError(f"{text!r} is not a list of shard ids; give numbers such as 6,7") from None
     for number in numbers:
-        install.check_shard_id(number)
+        install.check_shard_id(number, layout)
     return numbers
 
 

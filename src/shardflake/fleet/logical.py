@@ -97,6 +97,8 @@ def move(
 def _move(
     source: psycopg.Connection, target: psycopg.Connection, shard_id: int, schema: str | None, resume: bool, patience: float
 ) -> Moved:
+    if _layout(source) != _layout(target):
+        raise InstallationError("the ids of the two databases have different layouts: see layout in status()")
     at_source, at_target = shard_id in _logical_shards(source), shard_id in _logical_shards(target)
     moving = f"{schema}_moving" if schema is not None else None
     begun = resume or (moving is not None and _has_schema(source, moving))
@@ -121,6 +123,11 @@ def _move(
     if schema is not None:
         _rename(source, f"{schema}_moving", f"{schema}_moved")
     return Moved(rows, bound, seconds, f"{schema}_moved" if schema is not None else None)
+
+
+def _layout(connection: psycopg.Connection) -> object:
+    query = "select (shardflake._layout(), shardflake._tick_ms(), shardflake.epoch_ms())::text"
+    return _scalar(connection, query)
 
 
 def _hand_over(source: psycopg.Connection, target: psycopg.Connection, shard_id: int, schema: str | None) -> tuple[int, int]:

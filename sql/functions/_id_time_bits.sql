@@ -1,0 +1,8 @@
+-- Says how wide the time of an id is. Written by _set_layout().
+-- IMMUTABLE, as functions that read ids are: it is fixed when the shard id is assigned, and never changes afterwards.
+create function shardflake._id_time_bits() returns integer
+language sql immutable strict parallel safe
+return 40;
+
+comment on function shardflake._id_time_bits() is
+  'Bits of the time in this databases ids. Replaced by shardflake._set_layout().';

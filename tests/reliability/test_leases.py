@@ -1,0 +1,31 @@
+"""The attacks on pools and workers, in short forms; ``pytest -m torture`` runs the long ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.reliability import leases
+from tests.reliability.test_attacks import bin_dir
+
+__all__ = ["bin_dir"]
+
+
+def test_processes_that_are_stopped_killed_forked_and_cut_off_share_no_id(bin_dir: Path | None) -> None:
+    outcome = leases.attack(bin_dir, 11)
+    assert outcome.clean, outcome
+    assert outcome.rounds > 20
+    assert outcome.ids > 20_000
+
+
+def test_processes_that_keep_their_lease_are_caught(bin_dir: Path | None) -> None:
+    assert leases.attack(bin_dir, 9, broken=True).duplicates > 0
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(3))
+def test_two_minutes_of_it(bin_dir: Path | None, seed: int) -> None:
+    outcome = leases.attack(bin_dir, 120, seed)
+    assert outcome.clean, outcome
+    assert outcome.ids > 200_000
