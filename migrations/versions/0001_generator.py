@@ -43,6 +43,10 @@ FILES = {
     "functions/_check_id_column.sql": "695a060f8cc1",
     "functions/set_id_default.sql": "02cc8c98af81",
     "functions/drop_id_default.sql": "21a421450c77",
+    "functions/_drawers.sql": "9ec7eb8db1f6",
+    "functions/feed_horizon.sql": "d7e2ae319cf1",
+    "functions/partitions.sql": "545aa5117e28",
+    "functions/create_partitions.sql": "3f2422234a5a",
 }
 DROP = {"drop.sql": "c40ea6e92863"}
 

@@ -14,7 +14,9 @@
         ├── ClockError                          SF004 SF005
         ├── DurabilityError                     SF006
         ├── RangeError (also a ValueError)      SF010 SF011
-        └── ColumnError                         SF012 SF013
+        ├── ColumnError                         SF012 SF013
+        ├── FeedError                           SF020
+        └── PartitionError                      SF021
 """
 
 from __future__ import annotations
@@ -84,6 +86,14 @@ class ColumnError(GeneratorError):
     """A column cannot take ``next_id()`` as its default, or still uses it."""
 
 
+class FeedError(GeneratorError):
+    """The horizon of a feed was asked for in an unfit transaction, or with a state that is not its own."""
+
+
+class PartitionError(GeneratorError):
+    """A table cannot get partitions by time, or an object is in the way of one."""
+
+
 SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF001": ShardIdError,
     "SF002": IdentityError,
@@ -98,6 +108,8 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF011": RangeError,
     "SF012": ColumnError,
     "SF013": ColumnError,
+    "SF020": FeedError,
+    "SF021": PartitionError,
 }
 
 
