@@ -49,6 +49,15 @@ class ShardflakeField(models.BigIntegerField):  # type: ignore[misc]
             ),
         ]
 
+    def get_default(self) -> Any:
+        """Return None for a primary key, or bulk_create() would take the pending default for a key and not bring back the id."""
+        return None if self.primary_key else super().get_default()
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        """Return the value to write: the database's default for a row without a key."""
+        value = super().pre_save(model_instance, add)
+        return super().get_default() if value is None and add and self.primary_key else value
+
     def to_python(self, value: Any) -> int | None:
         """Return the id of an int or its decimal digits.
 
