@@ -50,7 +50,7 @@ class ShardflakeField(models.BigIntegerField):  # type: ignore[misc]
         ]
 
     def get_default(self) -> Any:
-        """Return None for a primary key, or bulk_create() would take the pending default for a key and not bring back the id."""
+        """Return None for a primary key: bulk_create() would take a pending default for a key, and not bring the id back."""
         return None if self.primary_key else super().get_default()
 
     def pre_save(self, model_instance: models.Model, add: bool) -> Any:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from shardflake import __version__
-from shardflake.cli import db, ids
+from shardflake.cli import db, ids, partitions
 from shardflake.cli.demo import demo
 from shardflake.cli.output import hide_passwords, stderr
 from shardflake.errors import (
@@ -63,6 +63,7 @@ app = typer.Typer(
 )
 app.add_typer(db.app, name="db")
 app.add_typer(ids.app, name="id")
+app.add_typer(partitions.app, name="partitions")
 app.command("demo")(demo)
 
 
