@@ -131,7 +131,7 @@ def test_every_function_is_labelled_and_commented(connection: psycopg.Connection
     """
     with connection.cursor(row_factory=dict_row) as cursor:
         functions = cursor.execute(query).fetchall()
-    assert len(functions) == 34
+    assert len(functions) == 38
     for function in functions:
         name = function["proname"]
         assert function["comment"], name
@@ -155,9 +155,13 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "confirm_identity(OUT columns_checked integer, OUT largest_id bigint, "
         "OUT high_water timestamp with time zone) -> record",
         "counter_of(p_id bigint) -> integer",
+        "create_partitions(p_table regclass, p_unit text, ahead integer DEFAULT 3, "
+        "from_time timestamp with time zone DEFAULT NULL::timestamp with time zone) -> SETOF regclass",
         'decode(p_id bigint, OUT "time" timestamp with time zone, OUT shard integer, OUT counter integer) -> record',
         "drop_id_default(p_table regclass, p_column name) -> void",
         "epoch_ms() -> bigint",
+        "feed_horizon(p_fence bigint DEFAULT NULL::bigint, p_waiting text[] DEFAULT NULL::text[]) "
+        "-> TABLE(horizon bigint, fence bigint, waiting text[])",
         "grant_usage(p_role regrole) -> void",
         "id_columns() -> TABLE(table_name regclass, column_name name)",
         "make_id(p_time timestamp with time zone, p_shard integer, p_counter integer) -> bigint",
@@ -166,6 +170,8 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "next_id() -> bigint",
         "next_id(p_shard integer) -> bigint",
         "next_ids(p_count integer) -> SETOF bigint",
+        "partitions(p_table regclass) -> TABLE(partition regclass, from_time timestamp with time zone, "
+        "until_time timestamp with time zone, from_id bigint, until_id bigint, detaching boolean)",
         "set_id_default(p_table regclass, p_column name, shard integer DEFAULT NULL::integer) -> void",
         "shard_id() -> integer",
         "shard_of(p_id bigint) -> integer",

@@ -171,5 +171,5 @@ def test_every_definer_function_is_protected(connection: psycopg.Connection) -> 
          where pronamespace = 'shardflake'::regnamespace and prosecdef
     """
     rows = connection.execute(query).fetchall()
-    assert {row[0] for row in rows} == {"_open_window", "status"}
+    assert {row[0] for row in rows} == {"_open_window", "feed_horizon", "status"}
     assert all("search_path=pg_catalog, pg_temp" in row[1] for row in rows)
