@@ -71,6 +71,10 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/_check_id_column.sql
 \ir functions/set_id_default.sql
 \ir functions/drop_id_default.sql
+\ir functions/_drawers.sql
+\ir functions/feed_horizon.sql
+\ir functions/partitions.sql
+\ir functions/create_partitions.sql
 \ir workers.sql
 \ir functions/_commit_durably.sql
 \ir functions/_incarnation_name.sql

@@ -24,7 +24,9 @@
         │   ├── WorkerHeldError                 SF031
         │   └── LeaseLostError                  SF032
         ├── TicketError                         SF033
-        └── LayoutError                         SF014
+        ├── LayoutError                         SF014
+        ├── FeedError                           SF040
+        └── PartitionError                      SF041
 """
 
 from __future__ import annotations
@@ -134,6 +136,14 @@ class TicketError(GeneratorError):
     """A series of tickets is unknown, taken or exhausted, or an argument is out of range."""
 
 
+class FeedError(GeneratorError):
+    """The horizon of a feed was asked for in an unfit transaction, or with a state that is not its own."""
+
+
+class PartitionError(GeneratorError):
+    """A table cannot get partitions by time, or an object is in the way of one."""
+
+
 SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF001": ShardIdError,
     "SF002": IdentityError,
@@ -156,6 +166,8 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF031": WorkerHeldError,
     "SF032": LeaseLostError,
     "SF033": TicketError,
+    "SF040": FeedError,
+    "SF041": PartitionError,
 }
 
 

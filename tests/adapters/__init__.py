@@ -1,0 +1,1 @@
+"""Each adapter in the real library."""

@@ -63,18 +63,6 @@ def test_the_snippet_of_the_readme_runs(shard: sa.Engine, tmp_path: Path) -> Non
     assert (done.stdout, done.stderr) == ("1000 orders in the last hour\n", "")
 
 
-def test_the_recipe_for_feeds_runs(connection: psycopg.Connection) -> None:
-    page = (ROOT / "docs" / "operations.md").read_text()
-    horizon, read = next(block for block in blocks(page, "sql") if ":horizon" in block).split("\n\n")
-    connection.execute("create table orders (id bigint primary key default shardflake.next_id(), n integer)")
-    connection.execute("insert into orders (n) select generate_series(1, 10)")
-    connection.execute("select pg_sleep(1.3)")
-    row = connection.execute(horizon).fetchone()
-    assert row is not None
-    found = connection.execute(read.replace(":last_seen", "0").replace(":horizon", str(row[0]))).fetchall()
-    assert len(found) == 10
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):

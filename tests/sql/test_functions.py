@@ -134,7 +134,7 @@ def test_every_function_is_labelled_and_commented(connection: psycopg.Connection
     """
     with connection.cursor(row_factory=dict_row) as cursor:
         functions = cursor.execute(query).fetchall()
-    assert len(functions) == 81
+    assert len(functions) == 85
     for function in functions:
         name = function["proname"]
         assert function["comment"], name
@@ -162,6 +162,8 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "confirm_identity(OUT columns_checked integer, OUT largest_id bigint, OUT high_water timestamp with time zone) "
         "-> record",
         "counter_of(p_id bigint) -> integer",
+        "create_partitions(p_table regclass, p_unit text, ahead integer DEFAULT 3, from_time timestamp with time zone "
+        "DEFAULT NULL::timestamp with time zone) -> SETOF regclass",
         "create_tickets(p_series text, first_number bigint DEFAULT 1, increment bigint DEFAULT 1, last_number bigint "
         "DEFAULT '9223372036854775807'::bigint, gap_free boolean DEFAULT false, failover_skip bigint DEFAULT 100000) ->"
         " void",
@@ -172,6 +174,8 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "-> record",
         "drop_id_default(p_table regclass, p_column name) -> void",
         "epoch_ms() -> bigint",
+        "feed_horizon(p_fence bigint DEFAULT NULL::bigint, p_waiting text[] DEFAULT NULL::text[]) -> TABLE(horizon "
+        "bigint, fence bigint, waiting text[])",
         "grant_ticket_usage(p_role regrole) -> void",
         "grant_usage(p_role regrole) -> void",
         "grant_worker_usage(p_role regrole) -> void",
@@ -187,6 +191,8 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "next_id(p_shard integer) -> bigint",
         "next_ids(p_count integer) -> SETOF bigint",
         "next_invoice_number(p_series text) -> bigint",
+        "partitions(p_table regclass) -> TABLE(partition regclass, from_time timestamp with time zone, until_time "
+        "timestamp with time zone, from_id bigint, until_id bigint, detaching boolean)",
         "release_worker(p_worker integer, p_token uuid, p_used_ms bigint) -> boolean",
         "remove_logical_shards(p_shards integer[]) -> void",
         "renew_worker(p_worker integer, p_token uuid, p_high_water_ms bigint, p_used_ms bigint, OUT high_water_ms "

@@ -173,6 +173,7 @@ def test_every_definer_function_is_protected(connection: psycopg.Connection) -> 
     rows = connection.execute(query).fetchall()
     assert {row[0] for row in rows} == {
         "_open_window",
+        "feed_horizon",
         "status",
         *("claim_worker", "renew_worker", "release_worker", "workers"),
         *("lease_tickets", "next_invoice_number", "tickets"),

@@ -1,7 +1,8 @@
 """Alembic operations and autogenerate support for applications with a migration history of their own.
 
-Importing this module registers ``op.install_shardflake``, ``op.uninstall_shardflake``, ``op.set_id_default`` and
-``op.drop_id_default``, and the comparison that lets autogenerate see ``next_id()`` defaults. In ``env.py``::
+Importing this module registers ``op.install_shardflake``, ``op.uninstall_shardflake``, ``op.set_id_default``,
+``op.drop_id_default`` and ``op.create_partitions``, and the comparison that lets autogenerate see ``next_id()`` defaults.
+In ``env.py``::
 
     import shardflake.alembic
 
@@ -16,9 +17,11 @@ from shardflake.alembic.operations import (
     SetIdDefaultOp,
     UninstallShardflakeOp,
 )
+from shardflake.alembic.partitions import CreatePartitionsOp
 from shardflake.alembic.scripts import execute_pinned
 
 __all__ = [
+    "CreatePartitionsOp",
     "DropIdDefaultOp",
     "InstallShardflakeOp",
     "SetIdDefaultOp",

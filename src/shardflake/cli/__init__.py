@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from shardflake import __version__
-from shardflake.cli import bench, db, fleet, fleet_shards, ids  # noqa: F401
+from shardflake.cli import bench, db, fleet, fleet_shards, ids, partitions  # noqa: F401
 from shardflake.cli.demo import demo
 from shardflake.cli.output import hide_passwords, stderr
 from shardflake.errors import (
@@ -69,6 +69,7 @@ app.add_typer(db.app, name="db")
 app.add_typer(fleet.app, name="fleet")
 app.add_typer(ids.app, name="id")
 app.add_typer(bench.app, name="bench")
+app.add_typer(partitions.app, name="partitions")
 app.command("demo")(demo)
 
 
