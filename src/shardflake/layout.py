@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from operator import itemgetter
@@ -73,6 +74,10 @@ class Layout:
                 f"layout {self.name}: {self.time.bits} bits of {self.tick_ms} ms from {self.epoch_ms} ms "
                 "must stay within the years 1 to 9999"
             ) from None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is worked out on first use: it holds functions, which cannot be pickled."""
+        return {field.name: getattr(self, field.name) for field in dataclass_fields(self)}
 
     @cached_property
     def bits(self) -> int:

@@ -144,11 +144,9 @@ def page(state: dict[str, Any]) -> str:
 
 def _of_the_lost(entry: dict[str, Any]) -> str:
     margin = entry["margin_ms"]
-    return (
-        f"PostgreSQL {entry['server']}: in {entry['rounds']:,} promotions {entry['reissued']:,} ids that no row of the "
-        f"survivor holds came again; at worst the new primary began {abs(margin):,} ms {'below' if margin < 0 else 'above'} the last id "
-        "of the old one."
-    )
+    where = f"{abs(margin):,} ms {'below' if margin < 0 else 'above'} the last id of the old one"
+    count = f"{entry['reissued']:,} ids that no row of the survivor holds came again in {entry['rounds']:,} promotions"
+    return f"PostgreSQL {entry['server']}: {count}; at worst the new primary began {where}."
 
 
 if __name__ == "__main__":
