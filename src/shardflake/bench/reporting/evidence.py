@@ -175,7 +175,10 @@ def correctness(summary: Summary) -> Section:
     if ordered:
         section.sentence += f" Without a single inversion of order: {names(ordered)}."
     if drawn:
-        section.notes = ["Counted among rows whose keys sessions drew from the server while they inserted."]
+        section.notes = [
+            "Counted among rows whose keys sessions drew from the server while they inserted. An inversion is a row that came "
+            "into the table after one with a larger key: between drawing and inserting, sessions overtake each other."
+        ]
     controls = [each for each in summary.results.contenders.values() if each.control]
     section.notes += [f"{each.label} is a control: {each.control}." for each in controls if each.name in counted]
     return section
