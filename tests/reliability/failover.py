@@ -108,5 +108,5 @@ def without_mark(connection: psycopg.Connection) -> None:
     replace_function(
         connection,
         "_open_window(integer)",
-        ("v_first := greatest(v_first, v_mark + 1) + 1000;", "null;"),
+        ("v_first := greatest(v_first, v_mark + 1) + shardflake._ticks(1000);", "null;"),
     )

@@ -102,7 +102,7 @@ def test_blocks_are_not_reissued_from_a_to_b_and_back(bin_dir: Path | None, brok
 def test_a_lease_that_the_new_primary_never_heard_of_runs_out_first(bin_dir: Path | None, broken: bool) -> None:
     with attacked_server(bin_dir) as first:
         with psycopg.connect(first.url(), autocommit=True) as connection:
-            connection.execute("select shardflake.reserve_worker_ids(7000, 7003, '2 s')")
+            connection.execute("select shardflake.reserve_worker_ids(7000, 7003, '5 s')")
             if broken:
                 replace_function(
                     connection,
@@ -122,7 +122,7 @@ def test_a_lease_that_the_new_primary_never_heard_of_runs_out_first(bin_dir: Pat
             newcomer = WorkerGenerator(switch.engine, **options)  # type: ignore[arg-type]
             received: list[int] = []
             refused = 0
-            ends = time.monotonic() + 6
+            ends = time.monotonic() + (6 if broken else 13)  # the wait is two leases of 5 s, which outlast a slow promotion
             while time.monotonic() < ends:
                 for generator in (known, forgotten, newcomer):
                     try:
