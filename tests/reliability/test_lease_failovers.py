@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,13 @@ def test_blocks_are_not_reissued_from_a_to_b_and_back(bin_dir: Path | None, brok
     assert (len(set(held)) < len(held)) == broken
 
 
+def _forty_ticks(generator: WorkerGenerator) -> list[int]:
+    try:
+        return generator.next_ids(40 * 1024)
+    except NoLeaseError:
+        return []
+
+
 @pytest.mark.parametrize("broken", [False, True], ids=["as it is", "without the wait"])
 def test_a_lease_that_the_new_primary_never_heard_of_runs_out_first(bin_dir: Path | None, broken: bool) -> None:
     with attacked_server(bin_dir) as first:
@@ -123,13 +131,12 @@ def test_a_lease_that_the_new_primary_never_heard_of_runs_out_first(bin_dir: Pat
             received: list[int] = []
             refused = 0
             ends = time.monotonic() + (6 if broken else 13)  # the wait is two leases of 5 s, which outlast a slow promotion
-            while time.monotonic() < ends:
-                for generator in (known, forgotten, newcomer):
-                    try:
-                        received += generator.next_ids(10)
-                    except NoLeaseError:
-                        refused += 1
-                time.sleep(0.0005)
+            with ThreadPoolExecutor(3) as together:  # each fills forty ticks, more than their clocks differ
+                while time.monotonic() < ends:
+                    for ids in together.map(_forty_ticks, (known, forgotten, newcomer)):
+                        received += ids
+                        refused += not ids
+                    time.sleep(0.5)
             assert newcomer.worker == 7001
             assert known.metrics.claims == 1  # it went on, by the token that the new primary knew
             assert refused > 0
