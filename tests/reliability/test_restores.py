@@ -14,11 +14,8 @@ from shardflake.connect import make_engine
 from shardflake.server import LocalServer, embedded_bin_dir
 from tests.reliability.attack import attacked_server, replace_function, server_with_clock
 from tests.reliability.failover import copy_from
-from tests.reliability.test_attacks import bin_dir
 from tests.sql.test_functions import scalar
 from tests.sql.test_generator import refused
-
-__all__ = ["bin_dir"]
 
 TABLE = "create table orders (id bigint primary key default shardflake.next_id(), n integer)"
 INSERT = "insert into orders (n) select generate_series(1, 1000) returning id"
