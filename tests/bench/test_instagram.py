@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import psycopg
 
 from shardflake.bench import instagram
+from shardflake.layout import INSTAGRAM
 
 
 def test_ids_hold_time_shard_and_a_counter_that_goes_on(connection: psycopg.Connection) -> None:
@@ -17,7 +18,7 @@ def test_ids_hold_time_shard_and_a_counter_that_goes_on(connection: psycopg.Conn
 
     assert {row_id >> 10 & 8191 for row_id in ids} == {341}
     assert [row_id & 1023 for row_id in ids] == [number % 1024 for number in range(1, 2001)]
-    times = [(row_id >> 23) + instagram.EPOCH_MS for row_id in ids]
+    times = [(row_id >> 23) + INSTAGRAM.epoch_ms for row_id in ids]
     assert times == sorted(times)
     assert before - 1 <= times[0] <= times[-1] <= after + 1
     assert min(ids) > 0

@@ -17,6 +17,14 @@ NO_OPENSSL = (
     "build, so the uuid rows are slower here than they need be. Use --pg-bin to measure another server."
 )
 
+UNDISTURBED = {
+    "autovacuum": "off",
+    "checkpoint_timeout": "1d",
+    "max_wal_size": "16GB",
+    "min_wal_size": "1GB",  # segments of WAL are used again, not made: the first contender would pay for them
+}
+"""Settings of a server of the benchmarks' own: nothing that is not measured runs beside it."""
+
 
 def describe(connection: psycopg.Connection, seed: int) -> dict[str, Any]:
     """Return the surroundings of a run, ready for JSON; ``notes`` holds what a reader must be told beside the numbers."""

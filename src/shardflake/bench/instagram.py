@@ -7,9 +7,6 @@ from importlib.resources import files
 import psycopg
 from psycopg import sql
 
-EPOCH_MS = 1_314_220_021_721
-"""Where the time in its ids starts, in milliseconds since 1970-01-01 UTC."""
-
 
 def install(connection: psycopg.Connection, shard_id: int) -> None:
     """Create the schema ``instagram`` with ``instagram.next_id()`` in a database.

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shardflake import crockford
+from shardflake.layout import SHARDFLAKE
+
 Keys = NDArray[Any]
-EPOCH_MS = 1_735_689_600_000
 _START_MS = 50_000_000_000
 """Where the clock of pre-generated keys starts, in milliseconds since the layouts' epoch: a year and a half in."""
 
-_CROCKFORD = np.frombuffer(b"0123456789ABCDEFGHJKMNPQRSTVWXYZ", dtype=np.uint8)
+_CROCKFORD = np.frombuffer(crockford.ALPHABET.encode(), dtype=np.uint8)
 _HEX = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 
@@ -203,7 +205,7 @@ def _spread(ticks: NDArray[np.int64], room: int) -> NDArray[np.int64]:
 def _times(stream: Stream, keys: Keys) -> NDArray[np.int64]:
     """Write milliseconds since 1970 into the first 48 bits; return the rest of the time, 12 bits."""
     times = stream.microseconds()
-    milliseconds = EPOCH_MS + times // 1000
+    milliseconds = SHARDFLAKE.epoch_ms + times // 1000
     keys[:, :6] = milliseconds.astype(">i8").view(np.uint8).reshape(-1, 8)[:, 2:]
     rest: NDArray[np.int64] = times % 1000 * 4096 // 1000
     return rest

@@ -19,7 +19,7 @@ import psycopg
 
 from shardflake.bench import scratch
 from shardflake.bench.contenders import Contender
-from shardflake.bench.environment import commit, cpu_model, has_ssl
+from shardflake.bench.environment import UNDISTURBED, commit, cpu_model, has_ssl
 from shardflake.bench.profiles import Profile
 from shardflake.bench.scratch import Bench
 from shardflake.bench.section import Params, Section
@@ -33,13 +33,7 @@ from shardflake.server import LocalServer
 Progress = Callable[[str, int, int], None]
 """Called before each step with what it is, how many are done, and how many there are."""
 
-SETTINGS = {
-    "autovacuum": "off",
-    "checkpoint_timeout": "1d",
-    "max_wal_size": "16GB",
-    "min_wal_size": "1GB",  # segments of WAL are used again, not made: the first contender would pay for them
-    "wal_level": "replica",
-}
+SETTINGS = {**UNDISTURBED, "wal_level": "replica"}
 _REPORTED = [
     "shared_buffers",
     "fsync",

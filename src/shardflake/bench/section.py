@@ -36,12 +36,10 @@ class Section:
     contender: Contender
     block: int
     params: Params = field(default_factory=dict)
-    name: str | None = None
 
     def _record(self, kind: str, **more: Any) -> None:
-        contender = self.name or self.contender.name
-        place = {"kind": kind, "workload": self.workload, "contender": contender, "block": self.block, "params": self.params}
-        self.emit({**place, **more})
+        place = {"workload": self.workload, "contender": self.contender.name, "block": self.block, "params": self.params}
+        self.emit({"kind": kind, **place, **more})
 
     def sample(self, metric: str, value: float, unit: str) -> None:
         """Emit one number."""
@@ -76,11 +74,7 @@ class Section:
 
     def with_params(self, **params: Any) -> Section:
         """Return the section for one of its cases."""
-        return Section(self.bench, self.emit, self.workload, self.contender, self.block, {**self.params, **params}, self.name)
-
-    def as_contender(self, name: str) -> Section:
-        """Return the section under another name in the results."""
-        return Section(self.bench, self.emit, self.workload, self.contender, self.block, self.params, name)
+        return Section(self.bench, self.emit, self.workload, self.contender, self.block, {**self.params, **params})
 
     @property
     def random(self) -> np.random.Generator:

@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from shardflake.bench import instagram
 from shardflake.bench.blocks import Sample, plan
-from shardflake.bench.environment import describe
+from shardflake.bench.environment import UNDISTURBED, describe
 from shardflake.bench.generator.contenders import CONTENDERS
 from shardflake.bench.generator.load import WORKLOADS, Sizes, Stage
 from shardflake.bench.generator.probes import PROBES, has_command_line, install_time
@@ -36,10 +36,7 @@ QUICK = Sizes(
     bulk_statements=5, async_rows=250, sync_rows=100, copy_rows=20_000, loop_ids=200_000, batch_calls=20, objects=5000
 )
 SETTINGS = {
-    "autovacuum": "off",
-    "checkpoint_timeout": "1d",
-    "max_wal_size": "16GB",
-    "min_wal_size": "1GB",  # segments of WAL are used again, not made: the first contender would pay for them
+    **UNDISTURBED,
     "shared_buffers": "512MB",
 }
 _SHARD_ID = 5
