@@ -46,7 +46,7 @@ FILES = {
     "functions/_preset.sql": "10c96210d52e",
     "functions/decode_as.sql": "b6e56c41905d",
     "functions/min_id_as.sql": "45340cb05777",
-    "functions/max_id_as.sql": "105ca3bc25ce",
+    "functions/max_id_as.sql": "5ca3d5aa3b7b",
     "functions/_tick.sql": "7a61ab255642",
     "functions/_ticks.sql": "dbd2955162a5",
     "functions/_place.sql": "cf3411f434b7",
