@@ -320,7 +320,9 @@ def test_an_upgrade_that_waits_for_another_gives_up_with_advice(database: sa.Eng
 @contextmanager
 def blocked_upgrade(url: str, hold: str) -> Iterator[subprocess.Popen[str]]:
     """Start ``shardflake db upgrade`` in a process of its own, and go on when it waits for what ``hold`` has locked."""
-    command = [sys.executable, "-c", "from shardflake.cli import main; main()", "db", "upgrade", "--shard-id", "5"]
+    # a shell that starts the tests in the background has them ignore Ctrl-C, and every program they start
+    program = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from shardflake.cli import main; main()"
+    command = [sys.executable, "-c", program, "db", "upgrade", "--shard-id", "5"]
     environment = {**os.environ, "SHARDFLAKE_URL": url}
     holder = psycopg.connect(url, autocommit=True)
     holder.execute(hold.encode())
