@@ -2,8 +2,8 @@
 PYTHON ?= python3
 POSTGRES_15 ?= /usr/lib/postgresql/15/bin
 PYTEST = .venv/bin/python -m pytest
-# Two at a time: much of a test is waiting for a server.
-PARALLEL = -n 2
+# Four at a time, whatever the cores: much of a test is waiting for a server. Tests that share something dear are one group.
+PARALLEL = -n 4 --dist loadgroup
 ON_EVERY_SERVER = tests/sql tests/migrations tests/orm tests/reliability -m 'not torture and not once'
 
 .PHONY: demo test lint torture snapshot bench bench-fleet bench-generator bench-pools clean

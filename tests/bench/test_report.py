@@ -43,6 +43,7 @@ CHARTS = {
     "checkpoint": {"uuidv4/off", "uuidv4/lz4", "bigserial/off"},
 }
 """Charts by section, and some of the data that each must show."""
+pytestmark = pytest.mark.xdist_group("report")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 

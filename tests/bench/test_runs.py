@@ -27,6 +27,7 @@ from shardflake.errors import ConnectionFailedError, InstallationError, Unsuppor
 from shardflake.server import LocalServer
 from tests.conftest import create_database, drop_database, dsn
 
+pytestmark = pytest.mark.xdist_group("bench runs")
 TINY = dataclasses.replace(
     PROFILES["quick"],
     bulk_rows=20_000,

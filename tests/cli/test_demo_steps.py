@@ -14,6 +14,7 @@ from shardflake.demo.load import SHARDFLAKE, IdColumn
 from shardflake.demo.store import Customer, Order, Store, open_store
 from shardflake.server import LocalServer
 
+pytestmark = pytest.mark.xdist_group("demo steps")
 SMALL = steps.Size(statements=2, customers=12, index_statements=3)
 
 

@@ -17,6 +17,7 @@ from shardflake import assets
 from tests.conftest import dsn
 from tests.sql.test_functions import scalar
 
+pytestmark = pytest.mark.xdist_group("wheel")
 ROOT = Path(__file__).parents[2]
 
 

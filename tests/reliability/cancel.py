@@ -39,13 +39,13 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, layout: str = "s
             if broken:
                 with_session_lock(connection)
         while outcome.rounds < rounds and not (broken and outcome.leaks):
-            _storm(server.url(), min(200, rounds - outcome.rounds), received, chance, outcome)
+            _storm(server.url(), min(200, rounds - outcome.rounds), received, chance, outcome, patience=5 if broken else 60)
     outcome.ids, outcome.duplicates = received.ids, received.duplicates
     return outcome
 
 
-def _storm(url: str, cancels: int, received: Received, chance: random.Random, outcome: Outcome) -> None:
-    """Cancel for a while, let the sessions come to rest, and count the locks that they hold then."""
+def _storm(url: str, cancels: int, received: Received, chance: random.Random, outcome: Outcome, *, patience: float) -> None:
+    """Cancel for a while, let the sessions come to rest within so many seconds, and count the locks that they hold then."""
     at_rest: set[int] = set()
     resting = threading.Event()
 
@@ -69,7 +69,7 @@ def _storm(url: str, cancels: int, received: Received, chance: random.Random, ou
                 admin.execute("select pg_cancel_backend(%s)", (pid,))
             outcome.rounds += 1
         resting.set()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + patience
         while len(at_rest) < SESSIONS and time.monotonic() < deadline:
             time.sleep(0.01)
         row = admin.execute("select count(*) from pg_locks where locktype = 'advisory' and granted").fetchone()

@@ -34,10 +34,11 @@ def test_sessions_of_instagrams_function_are_caught(bin_dir: Path | None) -> Non
     assert outcome.inversions > 0
 
 
-def test_crashes_repeat_no_id(bin_dir: Path | None, size: Callable[[int], int]) -> None:
-    outcome = crash.attack(bin_dir, size(50))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_crashes_repeat_no_id(bin_dir: Path | None, size: Callable[[int], int], seed: int) -> None:
+    outcome = crash.attack(bin_dir, size(25), seed)
     assert outcome.clean, outcome
-    assert outcome.ids > size(100_000)
+    assert outcome.ids > size(50_000)
 
 
 @pytest.mark.once
@@ -82,8 +83,9 @@ def test_a_step_back_of_five_seconds_costs_no_insert(bin_dir: Path | None) -> No
         assert caught.value.sqlstate == "SF005"
 
 
-def test_failovers_meet_no_committed_row(bin_dir: Path | None, size: Callable[[int], int]) -> None:
-    outcome = failover.attack(bin_dir, size(20))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_failovers_meet_no_committed_row(bin_dir: Path | None, size: Callable[[int], int], seed: int) -> None:
+    outcome = failover.attack(bin_dir, size(10), seed)
     assert outcome.clean, outcome
 
 

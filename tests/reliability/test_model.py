@@ -8,7 +8,8 @@ from tests.reliability.model.cases import ALL, LIMITS, MAIN, MUTANTS, SOUND, SPA
 from tests.reliability.model.explorer import Result
 from tests.reliability.model.page import PAGE, page
 
-pytestmark = pytest.mark.once  # no server in it
+# no server in it; everything is explored once, by one process
+pytestmark = [pytest.mark.once, pytest.mark.xdist_group("model")]
 
 
 @pytest.fixture(scope="session")
