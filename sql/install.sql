@@ -23,9 +23,8 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/_counter_bits.sql
 \ir functions/_counter_shift.sql
 \ir functions/_span.sql
-\ir functions/_void_bits.sql
-\ir functions/_plain.sql
-\ir functions/_due.sql
+\ir functions/_is_due.sql
+\ir functions/_last_draw.sql
 \ir functions/_logical_shards.sql
 \ir functions/_max_lead.sql
 \ir functions/_worker_range.sql

@@ -98,7 +98,8 @@ begin
     end if;
     v_rate := least((v_draw & ((1::bigint << shardflake._window_bits()) - 1)) + 1, 1::bigint << shardflake._counter_bits())
               / (greatest(v_now - v_tick, 1) * shardflake._tick_ms());
-    if v_same_boot and v_rate > coalesce(pg_sequence_last_value('shardflake._peak'), 0) then
+    -- Where ids lead the clock by more than a busy shard's do, after a step back or a promotion, their ticks say nothing of their rate.
+    if v_same_boot and v_tick < v_now + shardflake._span() and v_rate > coalesce(pg_sequence_last_value('shardflake._peak'), 0) then
       v_set := setval('shardflake._peak', v_rate);
     end if;
     v_draw := v_first << shardflake._window_bits();

@@ -9,7 +9,7 @@ begin
   execute format(
     'grant execute on function shardflake.next_id(), shardflake.next_id(integer), shardflake.next_ids(integer), '
     'shardflake.shard_id(), shardflake.status(), shardflake._logical_shards(), shardflake._tick(), shardflake._draw(), '
-    'shardflake._due(), shardflake._void_bits(), shardflake._plain(), shardflake._shard_shift(), shardflake._window_bits(), '
+    'shardflake._is_due(bigint), shardflake._last_draw(), shardflake._shard_shift(), '
     'shardflake._time_shift(), shardflake._counter_bits(), shardflake._counter_shift(), '
     'shardflake._window_file(), shardflake._is_window_file(text), '
     'shardflake._open_window(integer), shardflake._no_shard(), shardflake._refuse_shard(integer) to %s', p_role);

@@ -51,7 +51,7 @@ def test_draws_that_overflow_while_the_opener_is_paused_are_void(shard: sa.Engin
 def test_a_generator_that_counts_overflowing_draws_is_caught(shard: sa.Engine) -> None:
     """The control: counters above 1,023 run into the bits of the shard id."""
     with psycopg.connect(dsn(shard), autocommit=True) as connection:
-        replace_function(connection, "_void_bits()", ("(1023)::bigint", "(8388607)::bigint"))
+        replace_function(connection, "_is_due(bigint)", ("(1023)::bigint", "(8388607)::bigint"))
     ids = draw_while_the_opener_is_paused(shard, 0)
     assert len(ids) != len(set(ids))
 

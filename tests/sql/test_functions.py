@@ -134,7 +134,7 @@ def test_every_function_is_labelled_and_commented(connection: psycopg.Connection
     """
     with connection.cursor(row_factory=dict_row) as cursor:
         functions = cursor.execute(query).fetchall()
-    assert len(functions) == 85
+    assert len(functions) == 84
     for function in functions:
         name = function["proname"]
         assert function["comment"], name
