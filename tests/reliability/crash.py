@@ -27,7 +27,8 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, layout: str = "s
     """Crash a server again and again.
 
     :param rounds: crashes: immediate stops, SIGKILL of a backend and of the postmaster, by turns.
-    :param broken: True runs the control: no flush, and sessions that never commit, for as long as it takes to lose two marks.
+    :param broken: True runs the control, until it is caught: no flush, and sessions that never commit, for as long as it takes
+        to lose two marks.
     """
     outcome = Outcome("crash" + (" without the flush" if broken else ""))
     received = Received()
@@ -37,11 +38,11 @@ def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, layout: str = "s
             connection.execute(TABLE)
             if broken:
                 without_flush(connection)
-        for number in range(rounds):
+        while outcome.rounds < rounds and not (broken and received.duplicates):
             work = [_open_transaction(received)] * 4 if broken else _mixed(received, chance.random())
             sessions = Sessions(server.url(), work, outcome)
             time.sleep(6.0 if broken else chance.uniform(0.3, 1.5))
-            _crash(server, ("immediate", "backend", "postmaster")[0 if broken else number % 3], sessions, chance)
+            _crash(server, ("immediate", "backend", "postmaster")[0 if broken else outcome.rounds % 3], sessions, chance)
             sessions.stop()
             clock.step(-chance.uniform(5.0, 8.0) if broken else -chance.uniform(0.0, 10.0) * chance.choice([0, 0.1, 1]))
             server.start()

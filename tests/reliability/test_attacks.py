@@ -43,7 +43,7 @@ def test_crashes_repeat_no_id(bin_dir: Path | None, size: Callable[[int], int], 
 
 @pytest.mark.once
 def test_crashes_without_the_flush_are_caught(bin_dir: Path | None) -> None:
-    assert crash.attack(bin_dir, 3, broken=True).duplicates > 0
+    assert crash.attack(bin_dir, 8, broken=True).duplicates > 0
 
 
 def test_cancels_leave_no_lock(bin_dir: Path | None, size: Callable[[int], int]) -> None:
@@ -91,5 +91,5 @@ def test_failovers_meet_no_committed_row(bin_dir: Path | None, size: Callable[[i
 
 @pytest.mark.once
 def test_failovers_without_the_mark_are_caught(bin_dir: Path | None) -> None:
-    outcome = failover.attack(bin_dir, 6, broken=True)
+    outcome = failover.attack(bin_dir, 10, broken=True)
     assert outcome.duplicates + outcome.inversions > 0

@@ -62,6 +62,7 @@ def test_no_order_gives_an_id_twice(shard: sa.Engine, calls: list[str], reset: C
     print(result.orders)
 
 
+@pytest.mark.once
 def test_without_the_lock_some_order_does(shard: sa.Engine) -> None:
     with psycopg.connect(dsn(shard), autocommit=True) as connection:
         make_test_build(connection, lock=False)

@@ -25,7 +25,7 @@ def test_crashes_repeat_no_id(bin_dir: Path | None, layout: str) -> None:
 
 @pytest.mark.once
 def test_crashes_without_the_flush_are_caught(bin_dir: Path | None, layout: str) -> None:
-    assert crash.attack(bin_dir, 6, layout=layout, broken=True).duplicates > 0
+    assert crash.attack(bin_dir, 8, layout=layout, broken=True).duplicates > 0
 
 
 def test_cancels_leave_no_lock(bin_dir: Path | None, layout: str) -> None:

@@ -26,6 +26,7 @@ def test_sixteen_sessions_of_mixed_statements(shard: sa.Engine, request: pytest.
     assert findings.clean, findings
 
 
+@pytest.mark.once
 def test_the_same_load_catches_instagrams_function(shard: sa.Engine) -> None:
     with psycopg.connect(dsn(shard), autocommit=True) as connection:
         instagram.install(connection, shard_id=5)
