@@ -85,9 +85,9 @@ def records(blocks: int = 4, seed: int = 7) -> Iterator[dict[str, Any]]:
             yield from _loads(block, each, drift, vary)
             yield from _sessions(block, each, drift, vary)
         for runner in ("bare", "ours"):
-            yield sample(
-                "overhead", "bigserial", block, {"clients": 8, "runner": runner}, "rows_per_second", vary(9000, 0.01), ""
-            )
+            place = ("overhead", "bigserial", block, {"clients": 8, "runner": runner})
+            yield sample(*place, "rows_per_second", vary(9000, 0.01))
+            yield sample(*place, "cpu_us_per_row", vary(40, 0.001))
         for workload in ("bulk", "overhead", "autocommit", "reads", "retention", "secondary", "checkpoint"):
             yield {"kind": "block", "workload": workload, "block": block, "params": {}}
     yield from _scenarios(blocks)

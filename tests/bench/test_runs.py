@@ -94,7 +94,7 @@ def everything(url: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
 def test_a_run_has_records_of_every_kind_and_a_report(everything: tuple[Path, Records], url: str) -> None:
     directory, records = everything
     kinds = {each["kind"] for each in records}
-    assert kinds == {"header", "block", "sample", "series", "histogram", "heatmap", "physics", "finding", "note", "end"}
+    assert kinds == {"header", "block", "sample", "series", "histogram", "heatmap", "physics", "finding", "end"}
     assert {each["workload"] for each in records if each["kind"] == "block"} == {workload.name for workload in WORKLOADS}
     assert reporting.write(directory).exists()
     assert read(directory).ended

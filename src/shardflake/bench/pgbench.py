@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import subprocess
 import tempfile
 import time
@@ -18,6 +19,8 @@ from psycopg.conninfo import make_conninfo
 from shardflake.bench.scratch import Bench
 from shardflake.errors import ConnectionFailedError, ServerError
 
+_LOGGED = 0.3
+"""Share of transactions whose latency is logged: a log of all of them takes 4 % of the processor time."""
 _PERCENTILES = {"latency_p50_us": 50, "latency_p95_us": 95, "latency_p99_us": 99, "latency_p999_us": 99.9}
 
 
@@ -26,13 +29,15 @@ class Load:
     """What pgbench did.
 
     :param transactions_per_second: without the time to connect.
-    :param latencies: of single transactions, microseconds; empty if not logged.
+    :param latencies: of three transactions in ten, microseconds; empty if not logged.
     :param cpu_s: processor time of its sessions on the server, None where it cannot be seen.
+    :param client_cpu_s: processor time of pgbench itself.
     """
 
     transactions_per_second: float
     latencies: NDArray[np.int64]
     cpu_s: float | None
+    client_cpu_s: float
 
     def percentiles(self) -> dict[str, float]:
         """Return percentiles of the latency by metric."""
@@ -57,8 +62,8 @@ def run(
         options = f"-c synchronous_commit={'on' if synchronous else 'off'}"
         command = [str(bench.pgbench), "-n", "-M", "prepared", "-c", str(clients), "-j", str(min(clients, os.cpu_count() or 1))]
         command += ["-t", str(transactions), "-f", str(script)]
-        command += ["-l", "--log-prefix", str(Path(directory) / "log")] if log else []
-        before = reaped(bench)
+        command += ["-l", "--sampling-rate", str(_LOGGED), "--log-prefix", str(Path(directory) / "log")] if log else []
+        before, client_before = reaped(bench), _children()
         done = subprocess.run(  # noqa: S603
             [*command, make_conninfo(bench.url, options=options)],
             capture_output=True,
@@ -67,9 +72,10 @@ def run(
             env={**os.environ, "LC_ALL": "C"},
             check=False,
         )
+        client_cpu = _children() - client_before
         cpu = reaped_since(bench, before, "pgbench")
         latencies = _latencies(Path(directory))
-    return Load(_rate(done), latencies, cpu)
+    return Load(_rate(done), latencies, cpu, client_cpu)
 
 
 def _rate(done: subprocess.CompletedProcess[str]) -> float:
@@ -88,6 +94,12 @@ def _latencies(directory: Path) -> NDArray[np.int64]:
     """Return the third field of every line of the logs: client, transaction, microseconds, …"""
     parts = [np.loadtxt(path, dtype=np.int64, usecols=2, ndmin=1) for path in directory.glob("log.*") if path.stat().st_size]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
+def _children() -> float:
+    """Return the processor seconds of all programs that this process has run to their end."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def reaped(bench: Bench) -> float:

@@ -57,7 +57,7 @@ PROFILES = {
         Profile(
             "quick",
             other_blocks=1,
-            blocks={"bulk": 2, "autocommit": 2, "transactions50": 2},
+            blocks={"bulk": 2, "autocommit": 2, "transactions50": 2, "overhead": 2},
             bulk_rows=50_000,
             wal_blocks=1,
             session_rows=2000,
@@ -72,7 +72,7 @@ PROFILES = {
         Profile(
             "standard",
             other_blocks=2,
-            blocks={"bulk": 10, "autocommit": 10, "transactions50": 10, "reads": 10, "checkpoint": 1},
+            blocks={"bulk": 10, "autocommit": 10, "transactions50": 10, "reads": 10, "checkpoint": 1, "overhead": 10},
             wal_blocks=1,
             session_rows=10_000,
             disorder_rows=200_000,

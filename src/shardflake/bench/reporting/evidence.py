@@ -20,7 +20,7 @@ from shardflake.bench.reporting.words import (
     told,
     workload_label,
 )
-from shardflake.bench.statistics import estimate, ratio_within_blocks
+from shardflake.bench.statistics import Estimate, estimate, ratio_within_blocks
 from shardflake.bench.storage import Record
 
 _CORRECTNESS = (("duplicates", "duplicates"), ("order_inversions", "order inversions"))
@@ -187,23 +187,28 @@ def correctness(summary: Summary) -> Section:
 def overhead(summary: Summary) -> Section:
     """Return the section of what the runner adds to what it measures."""
     section = Section("overhead", "What the runner adds")
-    found = {
-        str(dict(key.params).get("runner")): (key, blocks) for key, blocks in summary.results.of("overhead", "rows_per_second")
+    found = {metric: _to_bare(summary, metric) for metric in ("cpu_us_per_row", "rows_per_second")}
+    if not any(found.values()):
+        section.missing = "The runner was not measured against bare pgbench in two blocks or more of this run."
+        return section
+    words = {
+        "cpu_us_per_row": "takes {} the processor time a row, server and client together",
+        "rows_per_second": "reaches {} the rows/s",
     }
-    if not {"ours", "bare"} <= found.keys():
-        section.missing = "The runner was not measured against bare pgbench in this run."
-        return section
-    (_, ours), (_, bare) = found["ours"], found["bare"]
-    ratios = ratio_within_blocks(ours, bare)
-    if len(ratios) < 2:
-        section.missing = "The runner was measured against bare pgbench in fewer than two blocks: that gives no interval."
-        return section
-    ratio = estimate(ratios)
-    section.sentence = (
-        f"pgbench as the benchmark runs it, with a log of every transaction, reaches {ratio.mean:.3f} times the rows/s of bare "
-        f"pgbench (95 % interval {ratio.low:.3f} to {ratio.high:.3f}, {plural(ratio.blocks, 'block')})."
-    )
+    parts = [
+        words[metric].format(f"{ratio.mean:.3f} times") + f" (95 % interval {ratio.low:.3f} to {ratio.high:.3f})"
+        for metric, ratio in found.items()
+        if ratio
+    ]
+    section.sentence = f"Beside bare pgbench, pgbench with a log of latencies, as the benchmark runs it, {' and '.join(parts)}."
     return section
+
+
+def _to_bare(summary: Summary, metric: str) -> Estimate | None:
+    """Return a metric of the runner's pgbench by that of bare pgbench; None with fewer than two blocks."""
+    by_runner = {str(dict(key.params).get("runner")): blocks for key, blocks in summary.results.of("overhead", metric)}
+    ratios = ratio_within_blocks(by_runner.get("ours", {}), by_runner.get("bare", {}))
+    return estimate(ratios) if len(ratios) > 1 else None
 
 
 def unavailable(summary: Summary) -> Section:
