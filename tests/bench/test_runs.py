@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -234,6 +235,37 @@ def test_an_interrupt_removes_the_scratch_schemas(url: str, tmp_path: Path) -> N
     assert f"--resume {tmp_path}" in errors
     assert leftovers(url) == []
     assert '"sample"' in results.read_text()
+
+
+def test_a_checkpoint_that_nobody_asked_for_is_named(url: str, tmp_path: Path) -> None:
+    stopping = threading.Event()
+
+    def interfere() -> None:
+        with psycopg.connect(url, autocommit=True) as connection:
+            while not stopping.wait(0.05):
+                connection.execute("select pg_logical_emit_message(false, 'test', 'something to write')")
+                connection.execute("checkpoint")
+
+    thread = threading.Thread(target=interfere)
+    thread.start()
+    try:
+        records = measure(plan(url, "overhead"), tmp_path)  # reads no WAL, which checkpoints remove
+    finally:
+        stopping.set()
+        thread.join()
+    assert any(
+        "A checkpoint that the benchmark did not ask for ran during overhead, " in each.get("text", "") for each in records
+    )
+
+
+def test_its_own_checkpoints_are_asked_for(url: str) -> None:
+    bench = scratch.prepare(url, None, "a test", 1, resumed=False)
+    try:
+        bench.checkpoint()
+        assert not bench.had_checkpoint()
+    finally:
+        bench.connection.close()
+        scratch.remove(url)
 
 
 def test_missing_privileges_are_named_and_the_rest_runs(

@@ -148,7 +148,11 @@ def _run_steps(plan: Plan, bench: Bench, emit: Emit, done: set[tuple[str, int]],
     for step, of_step in zip(steps, sections, strict=True):
         for section in of_step:
             progress(f"{step.workload.name}, block {step.block + 1}: {section.contender.label}", number, total)
+            bench.had_checkpoint()
             step.workload.run(section, plan.profile)
+            if bench.had_checkpoint():
+                text = f"A checkpoint that the benchmark did not ask for ran during {step.workload.name}"
+                emit({"kind": "note", "text": f"{text}, {section.contender.label}, block {step.block + 1}."})
             number += 1
         emit({"kind": "block", "workload": step.workload.name, "block": step.block, "params": {}})
 

@@ -86,6 +86,8 @@ class Bench:
     can: set[str] = field(default_factory=set)
     unavailable: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    last_checkpoint: object = None
+    """Where in WAL the last one that was asked for began."""
 
     def one(self, query: str, *arguments: object) -> tuple[int, ...]:
         """Return the one row of a query."""
@@ -98,6 +100,15 @@ class Bench:
         """Write everything older to disk, if the role may."""
         if "checkpoint" in self.can:
             self.connection.execute("checkpoint")
+        self.last_checkpoint = self._checkpointed()
+
+    def had_checkpoint(self) -> bool:
+        """Say whether there has been a checkpoint since that nobody asked for; the next answer begins from here."""
+        before, self.last_checkpoint = self.last_checkpoint, self._checkpointed()
+        return before != self.last_checkpoint
+
+    def _checkpointed(self) -> object:
+        return self.one("select redo_lsn from pg_control_checkpoint()")[0]
 
     def lack(self, metric: str, reason: str, grant: str = "") -> None:
         """Note that something cannot be measured."""
