@@ -131,12 +131,12 @@ class Victim:
         self.proxy.close()
 
 
-def attack(bin_dir: Path | None, seconds: float, seed: int = 1, *, broken: bool = False) -> Outcome:
-    """Attack eight processes of four threads, some five times a second.
+def attack(bin_dir: Path | None, rounds: int, seed: int = 1, *, broken: bool = False) -> Outcome:
+    """Attack eight processes of four threads, some three times a second.
 
-    :param seconds: how long, after all of them have started.
+    :param rounds: attacks on one of the processes.
     :param broken: True runs the control: generators that keep a lease for ever.
-    :returns: ``rounds`` counts attacks, ``ids`` what the processes received, from pools and workers.
+    :returns: ``ids`` counts what the processes received, from pools and workers.
     """
     outcome = Outcome("leases" + (" without expiry" if broken else ""))
     chance = random.Random(seed)
@@ -148,8 +148,8 @@ def attack(bin_dir: Path | None, seconds: float, seed: int = 1, *, broken: bool 
         try:
             while len(list(directory.iterdir())) < PROCESSES:
                 time.sleep(0.1)
-            deadline = time.monotonic() + seconds
-            while (now := time.monotonic()) < deadline:
+            while outcome.rounds < rounds:
+                now = time.monotonic()
                 for victim in victims:
                     if victim.until is not None and now > victim.until:
                         victim.relieve()

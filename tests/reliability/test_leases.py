@@ -1,4 +1,4 @@
-"""The attacks on pools and workers, in short forms; ``pytest -m torture`` runs the long ones."""
+"""The attacks on pools and workers, in short forms; ``make torture`` runs the long ones."""
 
 from __future__ import annotations
 
@@ -10,21 +10,12 @@ from tests.reliability import leases
 
 
 def test_processes_that_are_stopped_killed_forked_and_cut_off_share_no_id(bin_dir: Path | None) -> None:
-    outcome = leases.attack(bin_dir, 11)
+    outcome = leases.attack(bin_dir, 30)
     assert outcome.clean, outcome
-    assert outcome.rounds > 20
     assert outcome.ids > 20_000
 
 
 @pytest.mark.once
 def test_processes_that_keep_their_lease_are_caught(bin_dir: Path | None) -> None:
     """Both holders of one worker have to draw in the same millisecond, so that a single short try may miss it."""
-    assert any(leases.attack(bin_dir, 9, seed, broken=True).duplicates for seed in range(1, 5))
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("seed", range(3))
-def test_two_minutes_of_it(bin_dir: Path | None, seed: int) -> None:
-    outcome = leases.attack(bin_dir, 120, seed)
-    assert outcome.clean, outcome
-    assert outcome.ids > 200_000
+    assert any(leases.attack(bin_dir, 30, seed, broken=True).duplicates for seed in range(1, 5))

@@ -21,7 +21,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from shardflake.bench.environment import commit, cpu_model
-from tests.reliability import cancel, clock, crash, failover, uniqueness
+from tests.reliability import cancel, clock, crash, failover, leases, uniqueness
 from tests.reliability.attack import Outcome, server_version
 
 STATE = Path(".torture.json")
@@ -42,9 +42,10 @@ class Plan:
 PLANS = {
     "uniqueness": Plan(uniqueness.attack, rounds=100, chunk=6, control=3),
     "cancel": Plan(cancel.attack, rounds=20_000, chunk=1_000, control=2_000),
-    "crash": Plan(crash.attack, rounds=1_000, chunk=25, control=4),
+    "crash": Plan(crash.attack, rounds=1_000, chunk=25, control=8),
     "clock": Plan(clock.attack, rounds=1_000, chunk=100, control=20),
-    "failover": Plan(failover.attack, rounds=200, chunk=10, control=6),
+    "failover": Plan(failover.attack, rounds=200, chunk=10, control=10),
+    "leases": Plan(leases.attack, rounds=1_800, chunk=360, control=90),
 }
 PLANS |= {
     f"{name}, {layout}": replace(PLANS[name], rounds=PLANS[name].rounds // 5, layout=layout)
