@@ -57,7 +57,7 @@ def encode(values: Mapping[str, Int64s], layout: Layout = SHARDFLAKE) -> Int64s:
     :raises InvalidIdError: for a missing or unknown field, another type or length, or the first value that does not fit.
     """
     if values.keys() != layout.shifts.keys():
-        raise InvalidIdError(f"layout {layout.name} has the fields {list(layout.shifts)}, not {list(values)}")
+        raise InvalidIdError(f"layout {layout.name} has the fields {list(layout.names)}, not {list(values)}")
     for name, array in values.items():
         _check_array(name, array)
     if len({len(array) for array in values.values()}) > 1:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dataclasses import fields as dataclass_fields
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from operator import itemgetter
 
+from shardflake import packing
 from shardflake.errors import InvalidIdError, shown
 
 MAX_ID = 2**63 - 1
@@ -102,7 +102,7 @@ class Layout:
     @cached_property
     def shifts(self) -> Mapping[str, int]:
         """How far each field is shifted left, in bits."""
-        return _shifts(self.fields)
+        return packing.shifts(self.fields)
 
     @cached_property
     def time(self) -> Field:
@@ -190,64 +190,37 @@ class Layout:
 
     @cached_property
     def pack(self) -> Callable[..., int]:
-        """The function that puts the values of all fields, in their order, together into an id; raises as :meth:`encode`.
-
-        A function that knows its shifts and is kept: :meth:`encode` is the same by names, at a fraction of the speed.
-        """
-        if len(self.fields) == 3:
-            return _pack_three(self)
-        return lambda *values: _combine(self.fields, dict(zip(self.names, values, strict=True)))
+        """The function that puts the values of all fields, in their order, together into an id; raises as :attr:`encode`."""
+        return packing.packer(self)
 
     @cached_property
     def unpack(self) -> Callable[[int], tuple[int, ...]]:
-        """The function that takes an id apart into the values of all fields, in their order; raises as :meth:`decode`."""
-        if len(self.fields) == 3:
-            return _unpack_three(self)
-        return lambda value: _divide(self, value)
+        """The function that takes an id apart into the values of all fields, in their order; raises as :attr:`decode`."""
+        return packing.unpacker(self)
 
     @cached_property
-    def _pick(self) -> Callable[[Mapping[str, int]], tuple[int, ...]]:
-        return itemgetter(*self.names) if len(self.names) > 1 else lambda values: (values["time"],)
+    def encode(self) -> Callable[..., int]:
+        """The function that puts fields, given by name, together into an id: ``encode(time=1, shard=2, counter=3)``.
+
+        It takes an integer for every field, ``time`` in ticks since the epoch; the parts of a field may stand for it. It gives
+        0 to 2**63 - 1, and raises :class:`InvalidIdError` for a missing, unknown or non-integer field, or one that does not
+        fit its width.
+        """
+        return packing.encoder(self)
 
     @cached_property
-    def _to_dict(self) -> Callable[[int], dict[str, int]]:
-        if len(self.fields) == 3:
-            return _name_three(self)
-        return lambda value: dict(zip(self.names, self.unpack(value), strict=True))
+    def decode(self) -> Callable[[int], dict[str, int]]:
+        """The function that takes an id apart into its fields by name, ``time`` in ticks since the epoch.
 
-    def encode(self, **values: int) -> int:
-        """Put fields together into an id.
-
-        :param values: an integer for every field, ``time`` in ticks since the epoch; the parts of a field may stand for it.
-        :returns: the id, 0 to 2**63 - 1.
-        :raises InvalidIdError: for a missing, unknown or non-integer field, or one that does not fit its width.
+        It takes an int (text goes through :func:`shardflake.ids.parse_id` first), and raises :class:`InvalidIdError` if that
+        has more bits than the layout, or is negative.
         """
-        if len(values) == len(self.names):
-            try:
-                picked = self._pick(values)
-            except KeyError:
-                pass
-            else:
-                return self.pack(*picked)
-        for field in self.fields:
-            if field.parts and field.name not in values and all(part.name in values for part in field.parts):
-                values[field.name] = _combine(field.parts, {part.name: values.pop(part.name) for part in field.parts})
-        if values.keys() != self.shifts.keys():
-            raise InvalidIdError(f"layout {self.name} has the fields {list(self.shifts)}, not {list(values)}")
-        return _combine(self.fields, values)
-
-    def decode(self, value: int) -> dict[str, int]:
-        """Take an id apart into its fields, ``time`` in ticks since the epoch.
-
-        :param value: an id; text goes through :func:`shardflake.ids.parse_id` first.
-        :raises InvalidIdError: if it has more bits than the layout, or is negative.
-        """
-        return self._to_dict(value)
+        return packing.decoder(self)
 
     def decode_parts(self, value: int) -> dict[str, int]:
-        """Take an id apart as :meth:`decode` does, with the fields that have parts replaced by them."""
+        """Take an id apart as :attr:`decode` does, with the fields that have parts replaced by them."""
         self.check(value)
-        shifts = _shifts(self.leaves)
+        shifts = packing.shifts(self.leaves)
         return {leaf.name: (value >> shifts[leaf.name]) & (leaf.capacity - 1) for leaf in self.leaves}
 
     def check(self, value: int) -> None:
@@ -261,71 +234,6 @@ class Layout:
             raise InvalidIdError(
                 f"{shown(value)} is not an id of layout {self.name}: ids have {self.bits} bits, 0 to {self.largest}"
             )
-
-
-def _shifts(fields: tuple[Field, ...]) -> dict[str, int]:
-    shifts, position = {}, 0
-    for field in reversed(fields):
-        shifts[field.name] = position
-        position += field.bits
-    return shifts
-
-
-def _divide(layout: Layout, value: int) -> tuple[int, ...]:
-    layout.check(value)
-    return tuple((value >> layout.shifts[field.name]) & (field.capacity - 1) for field in layout.fields)
-
-
-def _combine(fields: tuple[Field, ...], values: Mapping[str, int]) -> int:
-    result = 0
-    for field in fields:
-        value = values[field.name]
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < field.capacity:
-            raise InvalidIdError(f"{field.name} {shown(value)} does not fit: it must be 0 to {field.capacity - 1}")
-        result = result << field.bits | value
-    return result
-
-
-def _pack_three(layout: Layout) -> Callable[[int, int, int], int]:
-    high_shift, middle_shift, _ = (layout.shifts[field.name] for field in layout.fields)
-    high_top, middle_top, low_top = (field.capacity - 1 for field in layout.fields)
-
-    def pack(high: int, middle: int, low: int) -> int:
-        if (
-            type(high) is type(middle) is type(low) is int
-            and 0 <= high <= high_top
-            and 0 <= middle <= middle_top
-            and 0 <= low <= low_top
-        ):
-            return high << high_shift | middle << middle_shift | low
-        return _combine(layout.fields, dict(zip(layout.names, (high, middle, low), strict=True)))
-
-    return pack
-
-
-def _unpack_three(layout: Layout) -> Callable[[int], tuple[int, int, int]]:
-    high_shift, middle_shift, _ = (layout.shifts[field.name] for field in layout.fields)
-    middle_mask, low_mask = (field.capacity - 1 for field in layout.fields[1:])
-    largest = layout.largest
-
-    def unpack(value: int) -> tuple[int, int, int]:
-        if type(value) is int and 0 <= value <= largest:
-            return value >> high_shift, value >> middle_shift & middle_mask, value & low_mask
-        high, middle, low = _divide(layout, value)
-        return high, middle, low
-
-    return unpack
-
-
-def _name_three(layout: Layout) -> Callable[[int], dict[str, int]]:
-    high_name, middle_name, low_name = layout.names
-    unpack = _unpack_three(layout)
-
-    def to_dict(value: int) -> dict[str, int]:
-        high, middle, low = unpack(value)
-        return {high_name: high, middle_name: middle, low_name: low}
-
-    return to_dict
 
 
 def custom(widths: str, *, epoch_ms: int, now: datetime, tick_ms: int = 1, name: str = "custom") -> Layout:

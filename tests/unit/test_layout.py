@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from enum import IntEnum
 
 import pytest
 from hypothesis import given
@@ -32,13 +33,16 @@ def test_decode_is_the_inverse_of_encode(time: int, shard: int, counter: int) ->
 
 @given(st.lists(st.integers(1, 20), min_size=2, max_size=4).filter(lambda widths: sum(widths) <= 63), st.data())
 def test_any_order_and_widths_round_trip(widths: list[int], data: st.DataObject) -> None:
-    names = ["time", "a", "b", "c"][: len(widths)]
+    names = data.draw(st.sampled_from([["time", "shard", "counter", "c"], ["time", "a", "b", "c"]]))[: len(widths)]
     order = data.draw(st.permutations(names))
     layout = Layout(
         "custom", tuple(Field(name, bits) for name, bits in zip(order, widths, strict=True)), epoch_ms=0, tick_ms=10
     )
     values = {field.name: data.draw(st.integers(0, field.capacity - 1)) for field in layout.fields}
-    assert layout.decode(layout.encode(**values)) == values
+    value = layout.encode(**values)
+    assert layout.decode(value) == values
+    assert layout.encode(**dict(reversed(values.items()))) == layout.pack(*values.values()) == value
+    assert layout.unpack(value) == tuple(values.values())
 
 
 @pytest.mark.parametrize(
@@ -67,14 +71,26 @@ def test_a_tick_shorter_than_a_millisecond_is_refused() -> None:
         ({"time": 0, "shard": 8192, "counter": 0}, "shard 8192 does not fit: it must be 0 to 8191"),
         ({"time": 0, "shard": -1, "counter": 0}, "shard -1"),
         ({"time": 0, "shard": 0, "counter": 1024}, "counter 1024 does not fit: it must be 0 to 1023"),
-        ({"time": 0, "shard": True, "counter": 0}, "shard True"),
-        ({"time": 0, "shard": 0}, "has the fields"),
-        ({"time": 0, "shard": 0, "counter": 0, "node": 0}, "has the fields"),
+        ({"time": 0, "shard": True, "counter": 0}, "shard True does not fit: it must be 0 to 8191"),
+        ({"time": 1.0, "shard": 0, "counter": 0}, "time 1.0 does not fit: it must be 0 to 1099511627775"),
+        ({"time": 0, "shard": 0, "counter": None}, "counter None does not fit: it must be 0 to 1023"),
+        ({"time": 0, "shard": 0}, r"has the fields \['time', 'shard', 'counter'\], not \['time', 'shard'\]"),
+        ({}, r"has the fields \['time', 'shard', 'counter'\], not \[\]"),
+        ({"time": 0, "shard": 0, "counter": 0, "node": 0}, r"not \['time', 'shard', 'counter', 'node'\]"),
+        ({"time": 0, "node": 0, "counter": 0}, r"not \['time', 'counter', 'node'\]"),
     ],
 )
 def test_fields_that_do_not_fit_are_refused_and_never_spill(values: dict[str, int], message: str) -> None:
     with pytest.raises(InvalidIdError, match=message):
         SHARDFLAKE.encode(**values)
+
+
+def test_numbers_of_a_subclass_of_int_are_taken() -> None:
+    class Shard(IntEnum):
+        BERLIN = 5
+
+    assert SHARDFLAKE.encode(time=1, shard=Shard.BERLIN, counter=0) == SHARDFLAKE.pack(1, 5, 0)
+    assert SHARDFLAKE.decode(Shard.BERLIN) == {"time": 0, "shard": 0, "counter": 5}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Measure how fast ids are encoded and decoded in Python, on one core: ``python -m shardflake.bench.codecs``.
 
-Prints a Markdown table, which ``--page docs/formats.md`` also puts between the marks ``<!-- codecs -->`` of a page. Times are
+Prints Markdown tables, which ``--page docs/formats.md`` also puts between the marks ``<!-- codecs -->`` of a page. Times are
 processor times of this process, so that other programs on the machine lengthen them little; each is the best of several rounds.
 """
 
@@ -13,7 +13,7 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from shardflake import arrays, ids, ulid, uuids
-from shardflake.layout import PRESETS, SHARDFLAKE, Layout
+from shardflake.layout import PRESETS, Layout
 
 ROUNDS = 7
 SCALARS = 100_000
@@ -31,11 +31,16 @@ _MARKS = re.compile(r"(?<=<!-- codecs -->\n).*?(?=<!-- /codecs -->)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One row: what was done, for which kind, and how many a second."""
+    """One figure: what was done, for which kind, and how many a second."""
 
     work: str
     kind: str
     per_second: float
+
+    def __str__(self) -> str:
+        """Return the figure in millions a second."""
+        millions = self.per_second / 1e6
+        return f"{millions:.0f}" if millions > 20 else f"{millions:.2f}"
 
 
 def measure(work: Callable[[], object], count: int) -> float:
@@ -49,23 +54,34 @@ def measure(work: Callable[[], object], count: int) -> float:
 
 
 def layout_figures(layout: Layout, count: int, array: int) -> list[Figure]:
-    """Return the figures of one layout: scalars and arrays, both ways."""
+    """Return the figures of one layout: by name, in order and in arrays, both ways."""
     chooser = random.Random(5)  # noqa: S311
     numbers = [chooser.getrandbits(layout.bits) for _ in range(count)]
-    pack, unpack = layout.pack, layout.unpack
-    fields = [unpack(number) for number in numbers]
+    named = [(fields["time"], fields["shard"], fields["counter"]) for fields in map(layout.decode, numbers)]
+    ordered = [layout.unpack(number) for number in numbers]
     wide = np.random.default_rng(5).integers(0, layout.largest, array, dtype=np.int64, endpoint=True)
     apart = arrays.decode(wide, layout)
+    decode, encode, pack, unpack = layout.decode, layout.encode, layout.pack, layout.unpack
 
-    def pack_all() -> None:
-        for high, middle, low in fields:
-            pack(high, middle, low)
+    def decode_all() -> None:
+        for number in numbers:
+            decode(number)
+
+    def encode_all() -> None:
+        for tick, shard, counter in named:
+            encode(time=tick, shard=shard, counter=counter)
 
     def unpack_all() -> None:
         for number in numbers:
             unpack(number)
 
+    def pack_all() -> None:
+        for high, middle, low in ordered:
+            pack(high, middle, low)
+
     return [
+        Figure("`decode`", layout.name, measure(decode_all, count)),
+        Figure("`encode`", layout.name, measure(encode_all, count)),
         Figure("`unpack`", layout.name, measure(unpack_all, count)),
         Figure("`pack`", layout.name, measure(pack_all, count)),
         Figure("`arrays.decode`", layout.name, measure(lambda: arrays.decode(wide, layout), array)),
@@ -74,10 +90,9 @@ def layout_figures(layout: Layout, count: int, array: int) -> list[Figure]:
 
 
 def other_figures(count: int) -> list[Figure]:
-    """Return the figures of the functions that give names, times or text."""
+    """Return the figures of the functions that give times or text."""
     chooser = random.Random(5)  # noqa: S311
     numbers = [chooser.getrandbits(63) for _ in range(count)]
-    named = [SHARDFLAKE.decode(number) for number in numbers]
     wide = [chooser.getrandbits(128) for _ in range(count)]
     texts = [ulid.render(number) for number in wide]
     sevens = [str(uuids.make_v7(number >> 80, number & 0xFFF, number >> 14 & (1 << 62) - 1)) for number in wide]
@@ -91,8 +106,6 @@ def other_figures(count: int) -> list[Figure]:
         return Figure(work, kind, measure(repeat, count))
 
     return [
-        figure("`Layout.decode`, by names", "shardflake", lambda index: SHARDFLAKE.decode(numbers[index])),
-        figure("`Layout.encode`, by names", "shardflake", lambda index: SHARDFLAKE.encode(**named[index])),
         figure("`ids.decode`, with a datetime", "shardflake", lambda index: ids.decode(numbers[index])),
         figure("`ulid.parse`", "ulid", lambda index: ulid.parse(texts[index])),
         figure("`ulid.render`", "ulid", lambda index: ulid.render(wide[index])),
@@ -101,18 +114,23 @@ def other_figures(count: int) -> list[Figure]:
     ]
 
 
-def table(figures: list[Figure]) -> str:
-    """Return figures as a Markdown table, with what they were measured on."""
-    lines = ["| what | kind | millions a second |", "|---|---|---:|"]
-    for figure in figures:
-        millions = figure.per_second / 1e6
-        lines.append(
-            f"| {figure.work} | {figure.kind} | {millions:.0f} |"
-            if millions > 20
-            else f"| {figure.work} | {figure.kind} | {millions:.2f} |"
-        )
+def tables(layouts: Sequence[Sequence[Figure]], others: Sequence[Figure]) -> str:
+    """Return figures as two Markdown tables, with what they were measured on.
+
+    :param layouts: the figures of each layout, all for the same works in the same order.
+    :param others: the rest.
+    """
+    columns = [figure.work for figure in layouts[0]]
+    lines = [_row("layout, millions a second", *columns), _row("---", *("---:" for _ in columns))]
+    lines += [_row(f"`{row[0].kind}`", *map(str, row)) for row in layouts]
+    lines += ["", _row("others, millions a second", "kind", ""), _row("---", "---", "---:")]
+    lines += [_row(figure.work, figure.kind, str(figure)) for figure in others]
     machine = f"Python {platform.python_version()}, NumPy {np.__version__}, {_processor()}, {datetime.now(UTC):%Y-%m-%d}"
     return "\n".join([*lines, "", f"Measured on one core by `python -m shardflake.bench.codecs`: {machine}.", ""])
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _processor() -> str:
@@ -130,8 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--scalars", type=int, default=SCALARS, help="ids a round, one by one")
     parser.add_argument("--array", type=int, default=ARRAY, help="ids a round, in arrays")
     options = parser.parse_args(arguments)
-    figures = [figure for layout in PRESETS.values() for figure in layout_figures(layout, options.scalars, options.array)]
-    text = table(figures + other_figures(options.scalars))
+    layouts = [layout_figures(layout, options.scalars, options.array) for layout in PRESETS.values()]
+    text = tables(layouts, other_figures(options.scalars))
     sys.stdout.write(text)
     if options.page is not None:
         page = options.page.read_text()
