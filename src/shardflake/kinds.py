@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
@@ -71,8 +72,13 @@ class Kind:
         return tuple(plan)
 
     @cached_property
-    def _time(self) -> tuple[int, int] | None:
-        return next(((shift, mask) for name, shift, mask in self.plan if name == "time"), None)
+    def reads_ms(self) -> Callable[[int], int] | None:
+        """The function that :meth:`unix_ms` is, for many ids; None for a kind without time."""
+        for name, shift, mask in self.plan:
+            if name == "time":
+                tick_ms, epoch_ms = self.tick_ms, self.epoch_ms
+                return lambda value: (value >> shift & mask) * tick_ms + epoch_ms
+        return None
 
     @cached_property
     def groups(self) -> tuple[tuple[str, int, int], ...]:
@@ -124,10 +130,7 @@ class Kind:
 
     def unix_ms(self, value: int) -> int | None:
         """Return when an id was made, in milliseconds since 1970; None for a kind without time."""
-        if self._time is None:
-            return None
-        shift, mask = self._time
-        return (value >> shift & mask) * self.tick_ms + self.epoch_ms
+        return None if self.reads_ms is None else self.reads_ms(value)
 
     def tick_of(self, time: datetime) -> int:
         """Return the tick that a time falls into.
@@ -208,19 +211,25 @@ def candidates(form: TextForm, value: int, now_ms: int) -> list[Kind]:
         return found if form is TextForm.UUID or ULID in found else [ULID, *found]
     if value > MAX_ID:
         raise InvalidIdError(f"{value} is not an id: ids are 0 to {MAX_ID}")
-    return [kind for low, high, kind in _windows(now_ms) if low <= value < high] or [LAYOUT_KINDS[0]]
+    starts, found_from = _ranges(now_ms)
+    return found_from[bisect_right(starts, value)]
 
 
 @lru_cache(maxsize=1)
-def _windows(now_ms: int) -> list[tuple[int, int, Kind]]:
-    """Return what :meth:`Kind.is_plausible` says of the layouts, whose time leads, as ranges of ids."""
+def _ranges(now_ms: int) -> tuple[list[int], list[list[Kind]]]:
+    """Return where the candidates change, ascending, and the candidates below the first such number and from each on.
+
+    What :meth:`Kind.is_plausible` says of the layouts, whose time leads; worked out once for many ids.
+    """
     windows = []
     for kind in LAYOUT_KINDS:
         _, shift, last = next(field for field in kind.plan if field[0] == "time")
         first_tick = -((kind.epoch_ms - kind.since_ms) // kind.tick_ms)
         end_tick = (now_ms + DAY_MS - kind.epoch_ms) // kind.tick_ms + 1
         windows.append((first_tick << shift, max(0, min(end_tick, last + 1)) << shift, kind))
-    return windows
+    starts = sorted({bound for low, high, _ in windows for bound in (low, high)})
+    found = [[kind for low, high, kind in windows if low <= start < high] or [LAYOUT_KINDS[0]] for start in starts]
+    return starts, [[LAYOUT_KINDS[0]], *found]
 
 
 def ruled_out(value: int, now_ms: int) -> dict[str, str]:

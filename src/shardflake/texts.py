@@ -43,6 +43,8 @@ def parse(text: str, form: TextForm | None = None) -> tuple[TextForm, int]:
     :raises InvalidIdError: if it is none, has the shape of two (26 digits, not led by 0), or breaks the rules of its form.
     """
     if form is None:
+        if text.isascii() and text.isdigit() and len(text) < ulid.LENGTH and text[0] != "0":
+            return TextForm.DECIMAL, int(text)  # nothing can be wrong with it: the way that lists of a million ids go
         if text.isascii() and text.isdigit() and len(text) != ulid.LENGTH:
             return TextForm.DECIMAL, _parse_decimal(text)
         forms = [form for form, codec in _CODECS.items() if form is not TextForm.BASE32 and codec.looks(text)]
