@@ -176,30 +176,32 @@ def _require_generator(table: sa.Table, connection: Any, **options: Any) -> None
         )
 
 
-def next_id(shard: int | None = None) -> sa.Function[int]:
+def next_id(shard: int | None = None, *, layout: Layout = SHARDFLAKE) -> sa.Function[int]:
     """Return ``shardflake.next_id()``, to be used as a ``server_default``.
 
     :param shard: a logical shard that the database owns; without it, the database's own.
-    :raises ValueError: for a shard that is not 0 to 8191.
+    :param layout: that of the database.
+    :raises ValueError: for a shard that the layout cannot hold: not 0 to 8191, in the default one.
     """
     if shard is None:
         arguments: list[ColumnElement[int]] = []
     else:
-        capacity = next(field.capacity for field in SHARDFLAKE.fields if field.name == "shard")
-        if not 0 <= shard < capacity:
-            raise ValueError(f"shard {shard} is not 0 to {capacity - 1}")
+        if not 0 <= shard < layout.shards:
+            raise ValueError(f"shard {shard} is not 0 to {layout.shards - 1}")
         arguments = [sa.literal_column(str(int(shard)), types.Integer())]
-    return sa.Function("next_id", *arguments, packagenames=("shardflake",), type_=ShardflakeId(), **_MONOTONIC)
+    return sa.Function("next_id", *arguments, packagenames=("shardflake",), type_=ShardflakeId(layout), **_MONOTONIC)
 
 
-def id_column(name: str = "id", *, shard: int | None = None, **options: Any) -> sa.Column[int]:
+def id_column(name: str = "id", *, shard: int | None = None, layout: Layout = SHARDFLAKE, **options: Any) -> sa.Column[int]:
     """Return a primary-key column that draws its ids from the database; one cannot forget the default.
 
     :param name: the column's name.
     :param shard: a logical shard, as for :func:`next_id`.
+    :param layout: that of the database.
     :param options: further arguments of :class:`sqlalchemy.Column`, except ``server_default``.
     """
-    return sa.Column(name, ShardflakeId(), server_default=next_id(shard), **{"primary_key": True, **options})
+    default = next_id(shard, layout=layout)
+    return sa.Column(name, ShardflakeId(layout), server_default=default, **{"primary_key": True, **options})
 
 
 ShardflakePK = Annotated[int, mapped_column(ShardflakeId(), primary_key=True, server_default=next_id())]

@@ -7,21 +7,17 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 import sqlalchemy as sa
-import typer.main
 
-from shardflake.cli import app
 from shardflake.server import embedded_bin_dir
 from tests.cli.conftest import Run
 from tests.conftest import dsn
-
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+from tests.docs.options import PAGE, commands, with_options
 
 VARYING = [
     (r"\d{4}-\d\d-\d\d[ T][\d:.]{12}(?= UTC|Z)", "TIME"),
@@ -35,17 +31,6 @@ VARYING = [
     (r"─+", "─"),
 ]
 """What may differ between two runs, and what stands for it in the comparison."""
-
-
-def commands() -> Iterator[tuple[str, Any]]:
-    """Give every command of the application with its words, such as "db upgrade"."""
-    root: Any = typer.main.get_command(app)
-    for name, command in root.commands.items():
-        below = getattr(command, "commands", None)
-        if below is None:
-            yield name, command
-        else:
-            yield from ((f"{name} {part}", item) for part, item in below.items())
 
 
 def play(page: str, environment: dict[str, str], directory: Path) -> str:
@@ -83,6 +68,16 @@ def test_every_command_has_help_and_a_row_in_the_docs(run: Run, words: str, comm
     assert summary in text
     for parameter in command.params:
         assert parameter.help, f"{parameter.name} of {words} has no help"
+
+
+def test_the_table_of_options_is_what_the_commands_take() -> None:
+    page = PAGE.read_text()
+    assert with_options(page) == page, "run: python -m tests.docs.options"
+    for option in ("`db upgrade` | `--layout NAME`", "`db assign` | `--layout NAME`"):
+        assert option in page
+    assert with_options(page.replace("--layout", "--lay-out")) != page.replace("--layout", "--lay-out"), (
+        "a wrong option went unseen"
+    )
 
 
 def test_the_examples_print_what_the_page_says(database: sa.Engine, tmp_path: Path) -> None:
