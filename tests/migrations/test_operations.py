@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -179,3 +181,67 @@ def test_an_asynchronous_environment_runs_the_same_history(history: Application)
     assert defaults(history.engine) == NEW
     asyncio.run(downgrade("a1"))
     assert defaults(history.engine) == OLD
+
+
+def bodies() -> list[tuple[str, str]]:
+    """Return the migrations that docs/alembic.md shows: what to do, and the way back."""
+    text = (Path(__file__).parents[2] / "docs" / "alembic.md").read_text()
+    found = re.findall(
+        r"^def upgrade\(\) -> None:\n(.*?)\n\n\ndef downgrade\(\) -> None:\n(.*?)\n```", text, re.MULTILINE | re.DOTALL
+    )
+    return [(up.strip(), down.strip()) for up, down in found]
+
+
+ORDERS = 'op.create_table("orders", sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False))'
+
+
+def test_the_migrations_of_the_docs_run_forth_and_back(database: sa.Engine, make_application: MakeApplication) -> None:
+    application = make_application(database, sa.MetaData())
+    application.write("a1", None, ORDERS, 'op.drop_table("orders")')
+    for number, (upgrade, downgrade) in enumerate(bodies()[:2], 2):
+        application.write(f"a{number}", f"a{number - 1}", upgrade, downgrade)
+    application.upgrade("a1")
+    before = objects(database)
+    application.upgrade("a2")
+    assert catalog(database) == assets.read("catalog.txt")
+    with pytest.raises(ShardIdError, match="SF001"), translate_errors():
+        application.upgrade("a3")
+    install.assign(database, 5)
+    application.upgrade("a3")
+    with database.begin() as connection:
+        made = connection.scalars(sa.text("insert into orders default values returning id")).one()
+    assert shardflake.decode(made).shard == 5
+    application.downgrade("a1")
+    assert objects(database) == before
+
+
+def test_a_later_migration_adds_what_a_version_added(
+    database: sa.Engine, make_application: MakeApplication, make_database: Callable[..., sa.Engine], psql: Psql
+) -> None:
+    application = make_application(database, sa.MetaData())
+    application.write("a1", None, "op.install_shardflake(version=1)", "op.uninstall_shardflake(version=1)")
+    application.write("a2", "a1", *bodies()[2])
+    application.upgrade("a1")
+    before = objects(database)
+    application.upgrade("a2")
+    assert catalog(database) == assets.read("catalog.txt")
+    assert install.status(database).revision == install.head()
+    assert install.check(database) == ""
+    offline = make_database()
+    psql(offline, application.script("a2"))
+    assert catalog(offline) == assets.read("catalog.txt")
+    application.downgrade("a1")
+    psql(offline, application.script("a2:a1", downgrade=True))
+    assert objects(database) == objects(offline) == before
+    assert install.status(database).revision == install.status(offline).revision == "0001"
+    application.downgrade("base")
+    with database.connect() as connection:
+        assert connection.scalar(sa.text("select to_regnamespace('shardflake')")) is None
+
+
+@pytest.mark.parametrize("words", ["version=3, from_version=3", "version=2, from_version=3", "version=2, from_version=-1"])
+def test_a_way_that_leads_nowhere_is_refused(database: sa.Engine, make_application: MakeApplication, words: str) -> None:
+    application = make_application(database, sa.MetaData())
+    application.write("a1", None, f"op.install_shardflake({words})", "pass")
+    with pytest.raises(InstallationError, match="no way leads from version"):
+        application.upgrade()

@@ -106,4 +106,7 @@ def test_the_type_is_boring_with_a_layout_too(make_events: Callable[[Layout], tu
         script = alembic.autogenerate.produce_migrations(context, table.metadata).upgrade_ops
         assert script is not None
         text = render_python_code(script, render_item=render_item)  # type: ignore[arg-type]
-    assert "sa.Column('id', sa.BigInteger(), server_default=sa.text('shardflake.next_id()'), autoincrement=False, nullable=False)" in text
+    assert (
+        "sa.Column('id', sa.BigInteger(), server_default=sa.text('shardflake.next_id()'), autoincrement=False, nullable=False)"
+        in text
+    )

@@ -14,44 +14,51 @@ from shardflake.alembic.scripts import VERSION_TABLE, execute_statement, execute
 
 DIALECT = postgresql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]  # the others double every %
 
+_REVISION = sa.table(VERSION_TABLE, sa.column("version_num", sa.String), schema="shardflake")
+
 
 @Operations.register_operation("install_shardflake")
 class InstallShardflakeOp(MigrateOperation):
-    """Install the generator into the database, as a released version has it."""
+    """Install the generator into the database, as a released version has it, or raise it from an older version."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, from_version: int = 0) -> None:
         self.version = version
+        self.from_version = from_version
 
     @classmethod
-    def install_shardflake(cls, operations: Operations, *, version: int) -> None:
+    def install_shardflake(cls, operations: Operations, *, version: int, from_version: int = 0) -> None:
         """Install schema ``shardflake``; give each shard its id afterwards, with ``shardflake db assign``.
 
         :param version: the released version to install, so that the migration means the same for ever.
-        :raises InstallationError: for a version that this package does not hold.
+        :param from_version: the version that an earlier migration installed; 0 if none did.
+        :raises InstallationError: for a version that this package does not hold, or one that is not above the other.
         """
-        operations.invoke(cls(version))
+        operations.invoke(cls(version, from_version))
 
     def reverse(self) -> UninstallShardflakeOp:
-        return UninstallShardflakeOp(self.version)
+        return UninstallShardflakeOp(self.version, self.from_version)
 
 
 @Operations.register_operation("uninstall_shardflake")
 class UninstallShardflakeOp(MigrateOperation):
-    """Remove the generator, refusing while a default, view or function outside its schema uses it."""
+    """Remove the generator, refusing while a default, view or function outside its schema uses it, or go back a version."""
 
-    def __init__(self, version: int = 1) -> None:
+    def __init__(self, version: int, to_version: int = 0) -> None:
         self.version = version
+        self.to_version = to_version
 
     @classmethod
-    def uninstall_shardflake(cls, operations: Operations, *, version: int = 1) -> None:
+    def uninstall_shardflake(cls, operations: Operations, *, version: int, to_version: int = 0) -> None:
         """Drop schema ``shardflake``; raises SF013 on the server, listing the columns, while it is in use.
 
-        :param version: the version that is installed, for the way back.
+        :param version: the version that is installed.
+        :param to_version: the older version to go back to; 0 removes everything.
+        :raises InstallationError: for a version that this package does not hold, or one that is not above the other.
         """
-        operations.invoke(cls(version))
+        operations.invoke(cls(version, to_version))
 
     def reverse(self) -> InstallShardflakeOp:
-        return InstallShardflakeOp(self.version)
+        return InstallShardflakeOp(self.version, self.to_version)
 
 
 class _IdDefaultOp(MigrateOperation):
@@ -135,19 +142,29 @@ class DropIdDefaultOp(_IdDefaultOp):
 
 @Operations.implementation_for(InstallShardflakeOp)
 def _install(operations: Operations, operation: InstallShardflakeOp) -> None:
-    for module in released(operation.version):
+    for module in released(operation.version, above=operation.from_version):
         module.install(operations)
-    create_table, _ = assets.statements(assets.read("version.sql"))
-    execute_statement(operations, create_table)
-    version_table = sa.table(VERSION_TABLE, sa.column("version_num", sa.String), schema="shardflake")
-    _execute_literally(operations, sa.insert(version_table).values(version_num=f"{operation.version:04}"))
+    if not operation.from_version:
+        create_table, _ = assets.statements(assets.read("version.sql"))
+        execute_statement(operations, create_table)
+        _execute_literally(operations, sa.insert(_REVISION).values(version_num=f"{operation.version:04}"))
+    else:
+        _set_revision(operations, operation.version)
 
 
 @Operations.implementation_for(UninstallShardflakeOp)
 def _uninstall(operations: Operations, operation: UninstallShardflakeOp) -> None:
-    for module in reversed(released(operation.version)):
+    for module in reversed(released(operation.version, above=operation.to_version)):
         module.uninstall(operations)
-    execute_text(operations, assets.read("drop_schema.sql"))
+    if not operation.to_version:
+        execute_text(operations, assets.read("drop_schema.sql"))
+    else:
+        _set_revision(operations, operation.to_version)
+
+
+def _set_revision(operations: Operations, version: int) -> None:
+    """Record the version, for ``shardflake db upgrade`` to go on from."""
+    _execute_literally(operations, sa.update(_REVISION).values(version_num=f"{version:04}"))
 
 
 @Operations.implementation_for(SetIdDefaultOp)

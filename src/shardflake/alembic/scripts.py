@@ -57,14 +57,19 @@ def execute_pinned(operations: Executor, revision: str, pins: Mapping[str, str])
         execute_text(operations, text)
 
 
-def released(version: int) -> list[Any]:
-    """Return the revision modules that lead from nothing to a released version, first one first.
+def released(version: int, *, above: int = 0) -> list[Any]:
+    """Return the revision modules that lead to a released version, first one first.
 
     :param version: 1 is revision ``0001``, and so on.
-    :raises InstallationError: for a version that this package does not hold.
+    :param above: the version that they lead from; 0 is nothing.
+    :raises InstallationError: for a version that this package does not hold, or one that is not above the other.
     """
     directory = ScriptDirectory(str(assets.migrations_dir()))
     known = {int(script.revision): script.module for script in directory.walk_revisions()}
     if version not in known:
         raise InstallationError(f"shardflake has no version {version}; this package holds {sorted(known)}")
-    return [known[number] for number in sorted(known) if number <= version]
+    if not 0 <= above < version:
+        raise InstallationError(
+            f"no way leads from version {above} of shardflake to version {version}: it must be 0 to {version - 1}"
+        )
+    return [known[number] for number in sorted(known) if above < number <= version]
