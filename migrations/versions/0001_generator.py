@@ -75,7 +75,7 @@ FILES = {
     "functions/set_id_default.sql": "02cc8c98af81",
     "functions/drop_id_default.sql": "21a421450c77",
     "functions/_drawers.sql": "9ec7eb8db1f6",
-    "functions/feed_horizon.sql": "bec53b9976bf",
+    "functions/feed_horizon.sql": "60036b6c9d6e",
     "functions/partitions.sql": "545aa5117e28",
     "functions/create_partitions.sql": "aeaa8a0a303d",
 }

@@ -10,6 +10,11 @@ declare
   v_running text[];
   v_gone boolean;
 begin
+  if pg_is_in_recovery() then
+    raise exception 'a standby does not know the horizon of a feed' using
+      errcode = 'SF040',
+      hint = 'Ask the primary, then note its pg_current_wal_insert_lsn(). Read here once pg_last_wal_replay_lsn() has reached that.';
+  end if;
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     raise exception 'a horizon is of no use in a % transaction', current_setting('transaction_isolation') using
       errcode = 'SF040', hint = 'Its snapshot is older than the horizon. Ask in a READ COMMITTED transaction; then read in one of any kind.';
@@ -41,6 +46,6 @@ begin
 end $$;
 
 comment on function shardflake.feed_horizon(bigint, text[]) is
-  'The id below which every row that will ever be committed is visible to the next statement, NULL for no news; pass fence and waiting to the next call. SF040 outside READ COMMITTED.';
+  'The id below which every row that will ever be committed is visible to the next statement, NULL for no news; pass fence and waiting to the next call. SF040 outside READ COMMITTED, and on a standby.';
 
 revoke execute on function shardflake.feed_horizon(bigint, text[]) from public;

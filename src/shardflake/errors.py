@@ -137,7 +137,7 @@ class TicketError(GeneratorError):
 
 
 class FeedError(GeneratorError):
-    """The horizon of a feed was asked for in an unfit transaction, or with a state that is not its own."""
+    """The horizon of a feed was asked for on a standby, in an unfit transaction, or with a state that is not its own."""
 
 
 class PartitionError(GeneratorError):

@@ -30,7 +30,8 @@ class Feed:
         ``await connection.run_sync(feed.poll)``.
 
         :param connection: on the primary, in READ COMMITTED; commit soon, for other feeds take this transaction for a writer.
-        :raises sqlalchemy.exc.DBAPIError: SQLSTATE SF040 at another isolation level, whose snapshot would be too old.
+        :raises sqlalchemy.exc.DBAPIError: SQLSTATE SF040 at another isolation level, whose snapshot would be too old, and on a
+            standby, which does not know who has drawn.
         """
         texts = postgresql.ARRAY(sa.Text())
         call = sa.func.shardflake.feed_horizon(

@@ -65,7 +65,7 @@ def detach_with_psql(connection: psycopg.Connection, local_server: LocalServer, 
 def test_the_python_of_time_ranges_runs(shard: sa.Engine, connection: psycopg.Connection) -> None:
     connection.execute("create table orders (id bigint primary key default shardflake.next_id(), item text not null)")
     connection.execute("insert into orders (item) select 'x' from generate_series(1, 10)")
-    pages, feed = blocks(TIME_RANGES, "python")
+    pages, feed, _ = blocks(TIME_RANGES, "python")  # the third needs a standby: tests/reliability/test_standby_feed.py runs it
     check = "assert (len(following), len(preceding), len(newest)) == (10, 0, 10)\nassert position == newest[0].id\n"
     url = driver_url(shard, "psycopg").render_as_string(hide_password=False)
     command = [sys.executable, "-c", PREAMBLE + pages + feed + check, url]

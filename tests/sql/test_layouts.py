@@ -225,3 +225,16 @@ def test_python_refuses_layouts_as_the_server_does(make_database: Callable[..., 
     install.upgrade(engine, 1023, layout="twitter")
     with pytest.raises(LayoutError, match="its layout cannot become discord"):
         install.assign(engine, 1023, layout="discord")
+
+
+@pytest.mark.parametrize("layout", PRESETS)
+@pytest.mark.parametrize("count", [100_000, pytest.param(1_000_000, marks=pytest.mark.torture)])
+def test_random_ids_round_trip(make_layout: Callable[[str], psycopg.Connection], layout: str, count: int) -> None:
+    query = (
+        "with random as (select ('x' || md5(n::text))::bit(64)::bigint & %s as id from generate_series(1, %s) as n) "
+        "select count(*) filter (where shardflake.make_id(shardflake.timestamp_of(id), shardflake.shard_of(id), "
+        "shardflake.counter_of(id)) = id), count(*) filter (where id between shardflake.min_id(shardflake.timestamp_of(id)) "
+        "and shardflake.max_id(shardflake.timestamp_of(id))) from random"
+    )
+    with make_layout(layout) as connection:
+        assert connection.execute(query, (PRESETS[layout].largest, count)).fetchone() == (count, count)
