@@ -209,3 +209,20 @@ def test_a_million_ids_take_seconds() -> None:
     assert done.stdout.count("\n") == ids
     # A tenth of a million, in processor time: other programs may want the processor too.
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 1.5
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_what_people_read_fits_their_terminal(run: Run, columns: int) -> None:
+    seven = ("--layout", "time:39/counter:8/shard:3/zone:3/x:1/y:1/z:1", "15139799290000")
+    for words in (("explain", "399608120327803946"), ("explain", "9" * 18), ("explain", *seven), ("odds",)):
+        lines = run("id", *words, env={"COLUMNS": str(columns)}).stdout.splitlines()
+        assert max(map(len, lines)) <= columns, words
+        assert all(line == line.rstrip() for line in lines)
+    assert sum(line.startswith("│ ") for line in lines) == 3 + 1 + 6 + 1, "a row of a table takes more than one line"
+
+
+def test_fields_that_do_not_fit_go_below_and_none_is_lost(run: Run) -> None:
+    words = ("id", "explain", "--layout", "time:39/counter:8/shard:3/zone:3/x:1/y:1/z:1", "15139799290000")
+    narrow, wide = (run(*words, env={"COLUMNS": columns}).stdout for columns in ("80", "100"))
+    assert len(narrow.splitlines()) == len(wide.splitlines()) + 6
+    assert sorted(narrow.split()) == sorted(wide.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import cycle
 
 from rich.text import Text
 
@@ -52,15 +53,16 @@ class _Run:
         return str(self.top) if len(self.digits) < 5 else str(self.top) + low.rjust(len(self.digits) - len(str(self.top)))
 
 
-def draw(value: int, kind: Kind = KINDS["shardflake"]) -> Text:
+def draw(value: int, kind: Kind = KINDS["shardflake"], columns: int | None = None) -> Text:
     """Return the bits of an id, one column for each, 64 to a block, and below each field its width, value and range.
 
     :param value: an id of the kind.
     :param kind: how to divide it.
+    :param columns: what the terminal has: fields that do not fit go into a block below. No field is divided.
     :returns: six lines a block, 73 columns wide for shardflake and 80 at most for the other kinds; no newline at the end.
     """
     blocks = []
-    for block in _blocks(_runs(value, kind), kind.width):
+    for block in _fitting(_blocks(_runs(value, kind), kind.width), columns):
         blocks += [
             _line(block, lambda run: Text(run.ruler, "dim")),
             _line(block, lambda run: Text(run.digits, run.style)),
@@ -92,7 +94,7 @@ def _runs(value: int, kind: Kind) -> list[_Run]:
     runs = (
         [_Run(digits[:spare], kind.width - 1, _SIGN, "sign" if spare == 1 else "unused", _bits(spare), "", "")] if spare else []
     )
-    styles, start = iter(_PARTS), spare
+    styles, start = cycle(_PARTS), spare
     for field in kind.fields:
         text, limits = _meaning(field, values[field.name], kind)
         style = _TIME if field.name == "time" else _SIGN if field.name in kind.constants else next(styles)
@@ -116,6 +118,19 @@ def _blocks(runs: Sequence[_Run], width: int) -> list[list[_Run]]:
                 _Run(run.digits[-rest:], bottom + rest - 1, run.style, f"{run.name}, continued", "", "", "")
             )
     return blocks
+
+
+def _fitting(blocks: Sequence[Sequence[_Run]], columns: int | None) -> list[list[_Run]]:
+    """Divide blocks that are wider than the terminal, between fields."""
+    rows: list[list[_Run]] = []
+    for block in blocks:
+        rows.append([])
+        for run in block:
+            width = len(_INDENT) + sum(other.width + 1 for other in rows[-1]) + run.width
+            if rows[-1] and columns is not None and width > columns:
+                rows.append([])
+            rows[-1].append(run)
+    return rows
 
 
 def _meaning(field: Field, value: int, kind: Kind) -> tuple[str, str]:

@@ -117,18 +117,26 @@ def _print(item: Item, now_ms: int, *, first: bool) -> None:
     unix_ms = kind.unix_ms(value)
     old = "" if unix_ms is None else f"  {_age(now_ms - unix_ms)}"
     console.print(Text.assemble((text, "bold"), f"  {kind.name}", old))
-    console.print(draw(value, kind))
+    console.print(draw(value, kind, console.width))
     if unix_ms is not None and not kind.is_plausible(value, now_ms):
-        console.print(f"  Its time is implausible: {kind.name} is expected from {_window(kind, now_ms)}.", style="yellow")
+        _remark(f"Its time is implausible: {kind.name} is expected from {_window(kind, now_ms)}.", "yellow")
     if others:
         console.print("  It may also be, for nothing in its bits says which; --layout NAME chooses:")
         width = max(len(other.name) for other in others)
         for other in others:
             console.print(f"  {other.name:{width}}  {_in_short(other, value)}")
         reasons = [f"{name}, {reason}" for name, reason in ruled_out(value, now_ms).items()] if kind.layout else []
-        console.print("  Listed are those whose time lies between their first day and tomorrow.", style="dim")
+        _remark("Listed are those whose time lies between their first day and tomorrow.", "dim")
         if reasons:
-            console.print(f"  Ruled out: {'; '.join(reasons)}.", style="dim")
+            _remark(f"Ruled out: {'; '.join(reasons)}.", "dim")
+
+
+def _remark(text: str, style: str) -> None:
+    """Print a sentence in lines that fit, all of them indented."""
+    console = stdout()
+    for line in Text(text, style).wrap(console, console.width - 2):
+        line.rstrip()
+        console.print(Text("  ").append_text(line))
 
 
 def _in_short(kind: Kind, value: int) -> str:

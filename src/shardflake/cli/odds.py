@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 from rich import box
+from rich.measure import Measurement
 from rich.table import Table
 
 from shardflake.cli.input import EpochOption, TickOption, kind_of
@@ -112,23 +113,24 @@ def _print_chances(chances: list[dict[str, Any]], rate: int, seconds: int) -> No
 def _print_layouts(layouts: list[Layout]) -> None:
     console = stdout()
     console.print("Layouts: no odds, for each shard counts; what they hold")
-    table = Table(box=box.ROUNDED)
-    for name, justify in (
-        ("layout", "left"),
-        ("fields, bits", "left"),
-        ("until", "left"),
-        ("years", "right"),
-        ("shards", "right"),
-    ):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    table.add_column("ids/s a shard", justify="right")
-    for layout in layouts:
-        table.add_row(
-            layout.name,
-            widths(layout),
-            f"{layout.last_time:%Y-%m-%d}",
-            f"{layout.years:.1f}",
-            f"{layout.shards:,}",
-            f"{layout.ids_per_second:,.0f}",
-        )
+    table = _table_of(layouts, narrow=False)
+    if Measurement.get(console, console.options.update(max_width=1000), table).maximum > console.width:
+        table = _table_of(layouts, narrow=True)
     console.print(table)
+
+
+def _table_of(layouts: list[Layout], *, narrow: bool) -> Table:
+    """Return the table of layouts, 92 columns wide for ours; the narrow one has 80, without the years."""
+    table = Table(box=box.ROUNDED)
+    table.add_column("layout", no_wrap=True)
+    table.add_column("fields, bits")
+    table.add_column("until", no_wrap=True)
+    if not narrow:
+        table.add_column("years", justify="right")
+    table.add_column("shards", justify="right")
+    table.add_column("ids/s" if narrow else "ids/s a shard", justify="right")
+    for layout in layouts:
+        years = [] if narrow else [f"{layout.years:.1f}"]
+        speed = f"{layout.ids_per_second:,.0f}"
+        table.add_row(layout.name, widths(layout), f"{layout.last_time:%Y-%m-%d}", *years, f"{layout.shards:,}", speed)
+    return table
