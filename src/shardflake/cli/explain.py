@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 
 import typer
@@ -14,7 +14,7 @@ from shardflake.cli.drawing import age, draw
 from shardflake.cli.input import EpochOption, FromOption, IdsArgument, LayoutOption, TickOption, kind_of, read_ids
 from shardflake.cli.output import Format, FormatOption, stdout, utc
 from shardflake.errors import InvalidIdError
-from shardflake.kinds import DAY_MS, Kind, candidates, ruled_out, time_of
+from shardflake.kinds import DAY_MS, KINDS, Kind, candidates, ruled_out, time_of
 from shardflake.texts import TextForm, parse, render
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ def explain(
     if ids:
         items = iter(list(items))  # nothing is printed before all arguments are known to be good
     if format_ is Format.JSON:
-        lines = _json_lines(items, now_ms, guessed=kind is None)
+        lines = _json_lines(items, now_ms, kind)
         while chunk := list(islice(lines, _LINES_AT_ONCE)):
             typer.echo("\n".join(chunk))
     else:
@@ -62,16 +62,14 @@ def _items(texts: Iterable[tuple[str, str]], kind: Kind | None, form: TextForm |
             raise InvalidIdError(f"{where}{error}") from None
 
 
-def _json_lines(items: Iterable[Item], now_ms: int, *, guessed: bool) -> Iterator[str]:
-    objects: dict[str, Callable[[int], str]] = {}
-    readings: dict[str, Callable[[int], str]] = {}
-    for _, value, kinds in items:
-        for kind in kinds:
-            if kind.name not in objects:
-                objects[kind.name], readings[kind.name] = _object(kind, now_ms), _reading(kind)
-        start = objects[kinds[0].name](value)
-        if guessed:
-            yield f'{start}, "other_readings": [{", ".join([readings[kind.name](value) for kind in kinds[1:]])}]}}'
+def _json_lines(items: Iterable[Item], now_ms: int, chosen: Kind | None) -> Iterator[str]:
+    kinds = list(KINDS.values()) if chosen is None else [chosen]
+    objects = {kind.name: _object(kind, now_ms) for kind in kinds}
+    readings = {kind.name: _reading(kind) for kind in kinds}
+    for _, value, (kind, *others) in items:
+        start = objects[kind.name](value)
+        if chosen is None:
+            yield f'{start}, "other_readings": [{", ".join([readings[other.name](value) for other in others])}]}}'
         else:
             yield start + "}"
 
@@ -161,9 +159,9 @@ def _age(milliseconds: int) -> str:
 
 def _iso(unix_ms: int) -> str:
     """Return a time as JSON, written as ``output.iso`` does, at a fraction of its cost; null past the year 9999."""
-    seconds = unix_ms // 1000
-    date = _date(seconds // 86_400)
-    return "null" if date is None else date + _clock()[seconds % 86_400] + _MILLISECONDS[unix_ms % 1000]
+    minute, rest = divmod(unix_ms, 60_000)
+    date = _date(minute // 1440)
+    return "null" if date is None else f"{date}{_MINUTES[minute % 1440]}{_SECONDS[rest // 1000]}{_MILLISECONDS[rest % 1000]}"
 
 
 @lru_cache(maxsize=100_000)
@@ -172,12 +170,7 @@ def _date(day: int) -> str | None:
     return f'"{time:%Y-%m-%d}T' if time else None
 
 
-@cache
-def _clock() -> list[str]:
-    """Return the seconds of a day, ready-made."""
-    minutes = [f"{minute // 60:02}:{minute % 60:02}:" for minute in range(1440)]
-    seconds = [f"{second:02}." for second in range(60)]
-    return [minute + second for minute in minutes for second in seconds]
-
-
+# The parts of a time, ready-made. Not all the seconds of a day: those would not stay in the processor's cache.
+_MINUTES = [f"{minute // 60:02}:{minute % 60:02}:" for minute in range(1440)]
+_SECONDS = [f"{second:02}." for second in range(60)]
 _MILLISECONDS = [f'{number:03}Z"' for number in range(1000)]
