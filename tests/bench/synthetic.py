@@ -149,6 +149,9 @@ def _sessions(block: int, contender: tuple[Any, ...], drift: float, vary: Callab
         yield sample("autocommit", name, block, params, "rows_per_second", rate, "rows/s")
         for metric, factor in (("p50", 1), ("p95", 2), ("p99", 4), ("p999", 15)):
             yield sample("autocommit", name, block, params, f"latency_{metric}_us", vary(1e6 * clients / rate * factor), "us")
+        yield sample("autocommit", name, block, params, "looks", 90)
+        for kind, share in (("lwlock", 0.2), ("lock", 0.0), ("io", 0.1), ("ipc", 0.0)):
+            yield sample("autocommit", name, block, params, f"waiting_{kind}", share, "share")
     for query, base in (("point", 20), ("window", 300), ("page", 60), ("join", 900), ("scan", 90_000)):
         slower: float = 2.5 if query == "scan" and name in ("uuidv4", "uuid-text") else 1
         params = {"query": query, "memory": "cached"}

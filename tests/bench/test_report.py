@@ -114,6 +114,12 @@ def test_every_chart_shows_its_data(html: str, name: str, shape: str) -> None:
     assert all(series.values()), "a series without geometry"
 
 
+def test_what_sessions_waited_for_stands_under_the_latency(drawn: Path) -> None:
+    (table,) = sections(drawn.parent)["latency"].tables
+    assert table.headings == ["key", "LWLock", "Lock", "IO", "IPC", "looks"]
+    assert ["UUIDv4", "20%", "0%", "10%", "0%", "360"] in table.rows
+
+
 def test_there_is_no_other_chart_and_no_broken_number(html: str) -> None:
     assert {name.rpartition("-")[0] for name in Page(html).series} == CHARTS.keys()
     assert not re.search(r"\b(nan|inf)\b", html, re.IGNORECASE)

@@ -8,6 +8,7 @@ import resource
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,17 @@ from psycopg.conninfo import make_conninfo
 from shardflake.bench.scratch import Bench
 from shardflake.errors import ConnectionFailedError, ServerError
 
+_LOOK_EVERY_S = 0.02
+WAITS = {
+    "waiting_lwlock": "LWLock",
+    "waiting_lock": "Lock",
+    "waiting_io": "IO",
+    "waiting_ipc": "IPC",
+}
+"""Metrics of what sessions wait for, by ``wait_event_type``. What is left is running, or waiting for a processor."""
 _LOGGED = 0.3
-"""Share of transactions whose latency is logged: a log of all of them takes 4 % of the processor time."""
+"""Share of many transactions whose latency is logged: a log of all of them takes 4 % of the processor time."""
+_MANY = 5_000
 _PERCENTILES = {"latency_p50_us": 50, "latency_p95_us": 95, "latency_p99_us": 99, "latency_p999_us": 99.9}
 
 
@@ -29,19 +39,26 @@ class Load:
     """What pgbench did.
 
     :param transactions_per_second: without the time to connect.
-    :param latencies: of three transactions in ten, microseconds; empty if not logged.
+    :param latencies: of the transactions, or of three in ten of many, microseconds; empty if not logged.
     :param cpu_s: processor time of its sessions on the server, None where it cannot be seen.
     :param client_cpu_s: processor time of pgbench itself.
+    :param looks: how often a session was seen at work, by what it waited for; "" is nothing.
     """
 
     transactions_per_second: float
     latencies: NDArray[np.int64]
     cpu_s: float | None
     client_cpu_s: float
+    looks: Counter[str]
 
     def percentiles(self) -> dict[str, float]:
         """Return percentiles of the latency by metric."""
         return {metric: float(np.percentile(self.latencies, part)) for metric, part in _PERCENTILES.items()}
+
+    def waits(self) -> dict[str, float]:
+        """Return what share of the looks found a session waiting, by metric; empty if there were none."""
+        total = self.looks.total()
+        return {metric: self.looks[kind] / total for metric, kind in WAITS.items()} if total else {}
 
 
 def run(
@@ -62,20 +79,44 @@ def run(
         options = f"-c synchronous_commit={'on' if synchronous else 'off'}"
         command = [str(bench.pgbench), "-n", "-M", "prepared", "-c", str(clients), "-j", str(min(clients, os.cpu_count() or 1))]
         command += ["-t", str(transactions), "-f", str(script)]
-        command += ["-l", "--sampling-rate", str(_LOGGED), "--log-prefix", str(Path(directory) / "log")] if log else []
+        share = _LOGGED if clients * transactions >= _MANY else 1
+        command += ["-l", "--sampling-rate", str(share), "--log-prefix", str(Path(directory) / "log")] if log else []
         before, client_before = reaped(bench), _children()
-        done = subprocess.run(  # noqa: S603
-            [*command, make_conninfo(bench.url, options=options)],
-            capture_output=True,
-            text=True,
-            cwd=directory,
-            env={**os.environ, "LC_ALL": "C"},
-            check=False,
-        )
+        done, looks = _watched(bench, [*command, make_conninfo(bench.url, options=options)], directory, watch=log)
         client_cpu = _children() - client_before
         cpu = reaped_since(bench, before, "pgbench")
         latencies = _latencies(Path(directory))
-    return Load(_rate(done), latencies, cpu, client_cpu)
+    return Load(_rate(done), latencies, cpu, client_cpu, looks)
+
+
+def _watched(
+    bench: Bench, command: list[str], directory: str, *, watch: bool
+) -> tuple[subprocess.CompletedProcess[str], Counter[str]]:
+    """Run pgbench to its end; meanwhile look at what its sessions wait for, fifty times a second."""
+    looks: Counter[str] = Counter()
+    query = (
+        "select coalesce(wait_event_type, ''), count(*) from pg_stat_activity "
+        "where application_name = 'pgbench' and state = 'active' and wait_event_type is distinct from 'Client' group by 1"
+    )
+    with subprocess.Popen(  # noqa: S603
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=directory,
+        env={**os.environ, "LC_ALL": "C"},
+    ) as process:
+        try:
+            while True:
+                try:
+                    out, errors = process.communicate(timeout=_LOOK_EVERY_S if watch else None)
+                except subprocess.TimeoutExpired:
+                    looks.update(dict(bench.connection.execute(query).fetchall()))
+                else:
+                    return subprocess.CompletedProcess(command, process.returncode, out, errors), looks
+        except BaseException:
+            process.kill()
+            raise
 
 
 def _rate(done: subprocess.CompletedProcess[str]) -> float:

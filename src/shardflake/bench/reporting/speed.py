@@ -10,12 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from shardflake.bench.pgbench import WAITS
 from shardflake.bench.reporting.drawing import MUTED, figure, legend_below, line_style, tag
 from shardflake.bench.reporting.series import Curve, curves, labels
 from shardflake.bench.reporting.summary import Row, Summary
 from shardflake.bench.reporting.words import (
+    NOTHING,
     Section,
     Shape,
+    Table,
     megabytes,
     names,
     percent,
@@ -24,9 +27,12 @@ from shardflake.bench.reporting.words import (
     workload_label,
 )
 from shardflake.bench.statistics import geometric_mean
+from shardflake.bench.storage import Params
 
 FAST_PATH_ROWS = 149_000
 """Above so many bigint rows the root is on level 2, and inserts at the right edge take PostgreSQL's short cut."""
+_LOOKS = 100
+"""With fewer, a share says nothing."""
 _PERCENTILES = (
     ("latency_p50_us", "p50"),
     ("latency_p95_us", "p95"),
@@ -133,7 +139,21 @@ def latency(summary: Summary) -> Section:
     else:
         section.sentence = f"At the 99th percentile no key is told from {baseline} in this run."
     section.notes = [f"{workload_label(workload)}, {told(params)}."]
+    section.tables = _waits(summary, workload, params)
     return section
+
+
+def _waits(summary: Summary, workload: str, params: Params) -> list[Table]:
+    """Return a table of what sessions were waiting for, of those that were looked at often enough."""
+    rows = []
+    for row in summary.across(workload, "looks", params):
+        looks = sum(summary.results.values[row.key].values())
+        found = [summary.get(workload, metric, row.key.contender, params) for metric in WAITS]
+        if looks >= _LOOKS:
+            shares = [f"{each.level:.0%}" if each else NOTHING for each in found]
+            rows.append([summary.results.label(row.key.contender), *shares, f"{looks:,.0f}"])
+    caption = "Sessions at work that were waiting when they were looked at, fifty times a second, by what for; the rest ran:"
+    return [Table(["key", *WAITS.values(), "looks"], rows, caption)] if rows else []
 
 
 def _fall(summary: Summary, lines: dict[str, Curve]) -> str:

@@ -34,6 +34,8 @@ class Sessions(Workload):
         done = section.run_pgbench(self.statements(), clients, transactions)
         section.sample("rows_per_second", done.transactions_per_second * self.rows_each, "rows/s")
         section.samples(done.percentiles(), "µs")
+        section.sample("looks", done.looks.total(), "")
+        section.samples(done.waits(), "share")
         if done.cpu_s is not None:
             section.sample("cpu_us_per_row", done.cpu_s / rows * 1e6, "µs/row")
         end = wal.position(section.bench)
