@@ -12,7 +12,7 @@ with schema as (
     from schema s
   union all
   select 'function ' || p.oid::pg_catalog.regprocedure::text,
-         case when p.proname in ('shard_id', '_logical_shards', '_max_lead', '_window_file', '_system_identifier', '_worker_range',
+         case when p.proname in ('shard_id', '_logical_shards', '_issued_shards', '_backfill_shards', '_max_lead', '_window_file', '_system_identifier', '_worker_range',
                                   '_layout', '_tick_ms', '_window_bits', '_time_shift', '_shard_bits', '_shard_shift', '_counter_bits', '_counter_shift', '_span',
                                   '_is_due', '_last_draw', '_tick', 'epoch_ms', '_id_tick_ms', '_id_time_bits', '_id_time_shift', '_id_shard_bits', '_id_shard_shift', '_id_counter_bits', '_id_counter_shift')
               then pg_catalog.regexp_replace(pg_catalog.pg_get_functiondef(p.oid), 'RETURN .*', 'RETURN (constant of the shard)')

@@ -26,6 +26,8 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/_is_due.sql
 \ir functions/_last_draw.sql
 \ir functions/_logical_shards.sql
+\ir functions/_issued_shards.sql
+\ir functions/_backfill_shards.sql
 \ir functions/_max_lead.sql
 \ir functions/_worker_range.sql
 \ir functions/_window_file.sql
@@ -49,6 +51,9 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/_no_shard.sql
 \ir functions/_refuse_shard.sql
 \ir functions/_check_identity.sql
+\ir functions/_check_original.sql
+\ir functions/_check_free_shards.sql
+\ir functions/_set_logical_shards.sql
 \ir functions/_flush_wal.sql
 \ir functions/_open_window.sql
 \ir functions/_is_window_file.sql
@@ -91,4 +96,10 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/next_invoice_number.sql
 \ir functions/tickets.sql
 \ir functions/grant_ticket_usage.sql
+\ir backfill.sql
+\ir functions/reserve_backfill_shards.sql
+\ir functions/_refuse_time.sql
+\ir functions/backfill_ids.sql
+\ir functions/backfills.sql
+\ir functions/grant_backfill_usage.sql
 \ir version.sql

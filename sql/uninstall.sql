@@ -3,6 +3,7 @@
 \set ON_ERROR_STOP on
 set local search_path = pg_catalog, pg_temp;
 
+\ir drop_backfill.sql
 \ir drop_tickets.sql
 \ir drop_workers.sql
 \ir drop.sql

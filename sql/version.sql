@@ -5,4 +5,4 @@ create table if not exists shardflake._revision (
   constraint _revision_pkc primary key (version_num)
 );
 
-insert into shardflake._revision (version_num) values ('0003');
+insert into shardflake._revision (version_num) values ('0004');

@@ -10,7 +10,7 @@ down_revision = "0002"
 FILES = {
     "tickets.sql": "a0f1480f2bc1",
     "functions/create_tickets.sql": "25ec85c9afa2",
-    "functions/_take_tickets.sql": "ddc4c449ad77",
+    "functions/_take_tickets.sql": "b0ead881c991",
     "functions/lease_tickets.sql": "6748df1ade32",
     "functions/next_invoice_number.sql": "24172cee101f",
     "functions/tickets.sql": "067d703fa6ff",

@@ -4,13 +4,7 @@ language plpgsql volatile parallel unsafe
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform coalesce(shardflake.shard_id(), shardflake._no_shard());
-  if pg_relation_filepath('shardflake._window') is distinct from shardflake._window_file() then
-    raise exception 'the leases of shard % in database "%" are a copy', shardflake.shard_id(), current_database() using
-      errcode = 'SF002',
-      hint = 'If this database is to go on as this shard and no other does, run SELECT * FROM shardflake.confirm_identity().';
-  end if;
-  perform shardflake._check_identity();
+  perform shardflake._check_original('the leases');
   perform shardflake._commit_durably();
   update shardflake._worker_terms t
      set incarnation = shardflake._incarnation_name(), since = clock_timestamp()

@@ -10,12 +10,7 @@ begin
     raise exception 'cannot take % tickets at once', coalesce(p_count::text, 'NULL') using
       errcode = 'SF033', hint = 'Take 1 to 1000000 at a time.';
   end if;
-  if pg_relation_filepath('shardflake._window') is distinct from shardflake._window_file() then
-    raise exception 'the tickets of shard % in database "%" are a copy', shardflake.shard_id(), current_database() using
-      errcode = 'SF002',
-      hint = 'If this database is to go on as this shard and no other does, run SELECT * FROM shardflake.confirm_identity().';
-  end if;
-  perform shardflake._check_identity();
+  perform shardflake._check_original('the tickets');
   perform shardflake._commit_durably();
   select * into v_series from shardflake._ticket t where t.series = p_series for update;
   if not found or v_series.gap_free <> p_gap_free then

@@ -17,6 +17,7 @@ begin
   end if;
   perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);
   perform coalesce(shardflake.shard_id(), shardflake._no_shard());
+  perform shardflake._check_free_shards(p_shards);
   if pg_relation_filepath('shardflake._window') is distinct from shardflake._window_file() then
     raise exception 'the generator of shard % in database "%" is a copy or was altered', shardflake.shard_id(), current_database() using
       errcode = 'SF002', hint = 'If this database is to go on as this shard and no other does, run SELECT * FROM shardflake.confirm_identity().';
@@ -38,8 +39,7 @@ begin
     perform shardflake._open_window(1);
     perform setval('shardflake._peak', v_peak);  -- it took the full counter for draws
   end if;
-  execute format('create or replace function shardflake._logical_shards() returns integer[] language sql stable parallel safe return %L::integer[]',
-                 array(select distinct s from unnest(shardflake._logical_shards() || p_shards) as s order by s));
+  perform shardflake._set_logical_shards(shardflake._logical_shards() || p_shards);
 end $$;
 
 comment on function shardflake.add_logical_shards(integer[], bigint) is

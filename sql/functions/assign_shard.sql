@@ -21,11 +21,7 @@ begin
       errcode = 'SF007', hint = 'The default of 10 seconds suits most servers; 0 refuses as soon as the clock is set back.';
   end if;
   perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);
-  select s into v_bad from unnest(logical_shards || p_shard_id) as s where s <@ shardflake._worker_range() limit 1;
-  if found then
-    raise exception 'shard id % is one of the worker ids % that this database leases', v_bad, shardflake._worker_range() using
-      errcode = 'SF007', hint = 'Choose another id, or reserve other worker ids first: SELECT shardflake.reserve_worker_ids(first, last).';
-  end if;
+  perform shardflake._check_free_shards(logical_shards || p_shard_id);
   v_old := shardflake.shard_id();
   if layout is not null and layout <> split_part(shardflake._layout(), ' ', 1) then
     v_preset := shardflake._preset(layout);
@@ -56,8 +52,7 @@ begin
     perform shardflake._arm();
   end if;
   if logical_shards is not null or v_old is distinct from p_shard_id then
-    execute format('create or replace function shardflake._logical_shards() returns integer[] language sql stable parallel safe return %L::integer[]',
-                   array(select distinct s from unnest(logical_shards || p_shard_id) as s order by s));
+    perform shardflake._set_logical_shards(logical_shards || p_shard_id);
   end if;
   if max_lead is not null then
     execute format('create or replace function shardflake._max_lead() returns bigint language sql stable parallel safe return %L::bigint',

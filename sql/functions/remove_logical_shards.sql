@@ -17,8 +17,7 @@ begin
     raise exception 'shard % is not one of this database''s shards', coalesce(v_missing::text, 'NULL') using
       errcode = 'SF009', hint = 'SELECT logical_shards FROM shardflake.status() lists them.';
   end if;
-  execute format('create or replace function shardflake._logical_shards() returns integer[] language sql stable parallel safe return %L::integer[]',
-                 array(select s from unnest(shardflake._logical_shards()) as s where s <> all (p_shards) order by s));
+  perform shardflake._set_logical_shards(array(select s from unnest(shardflake._logical_shards()) as s where s <> all (p_shards)));
 end $$;
 
 comment on function shardflake.remove_logical_shards(integer[]) is

@@ -18,7 +18,7 @@ begin
   v_range := int4range(p_first, p_last, '[]');
   perform pg_advisory_xact_lock('shardflake._window'::regclass::oid::integer, 1936287346);  -- as assign_shard()
   perform shardflake._begin_lease();
-  select s into v_bad from unnest(shardflake._logical_shards()) as s where s <@ v_range order by s limit 1;
+  select s into v_bad from unnest(shardflake._logical_shards() || shardflake._backfill_shards()) as s where s <@ v_range order by s limit 1;
   if found then
     raise exception 'shard % of this database lies in the worker ids % to %', v_bad, p_first, p_last using
       errcode = 'SF030', hint = 'Choose a range that no shard of the fleet uses.';

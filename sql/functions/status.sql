@@ -2,6 +2,7 @@
 create function shardflake.status(
   out shard_id integer,
   out logical_shards integer[],
+  out backfill_shards integer[],
   out layout text,
   out identity text,
   out clock timestamptz,
@@ -21,6 +22,10 @@ declare
 begin
   shard_id := shardflake.shard_id();
   logical_shards := shardflake._logical_shards();
+  backfill_shards := '{}';
+  if to_regprocedure('shardflake.backfills()') is not null then
+    backfill_shards := array(select b.shard_id from shardflake.backfills() as b);
+  end if;
   layout := shardflake._layout();
   clock := shardflake.timestamp_of(v_now << shardflake._time_shift());
   max_lead := shardflake._max_lead() * interval '1 millisecond';
@@ -51,6 +56,6 @@ exception when sqlstate 'SF002' then
 end $$;
 
 comment on function shardflake.status() is
-  'One row: shard id, layout, identity (confirmed, not assigned, copied or altered, another cluster, standby), clock, high-water mark, lead of the last window over the clock, its limit, peak and possible ids/ms, years until the time field ends.';
+  'One row: shard ids, layout, identity (confirmed, not assigned, copied or altered, another cluster, standby), clock, high-water mark, lead of the last window over the clock, its limit, peak and possible ids/ms, years until the time field ends.';
 
 revoke execute on function shardflake.status() from public;

@@ -26,7 +26,8 @@
         ├── TicketError                         SF033
         ├── LayoutError                         SF014
         ├── FeedError                           SF040
-        └── PartitionError                      SF041
+        ├── PartitionError                      SF041
+        └── BackfillError                       SF050 SF051
 """
 
 from __future__ import annotations
@@ -144,6 +145,10 @@ class PartitionError(GeneratorError):
     """A table cannot get partitions by time, or an object is in the way of one."""
 
 
+class BackfillError(GeneratorError):
+    """A shard id is not, or cannot be, reserved for imported rows, or their times do not ascend."""
+
+
 SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF001": ShardIdError,
     "SF002": IdentityError,
@@ -168,6 +173,8 @@ SQLSTATES: dict[str, type[GeneratorError]] = {
     "SF033": TicketError,
     "SF040": FeedError,
     "SF041": PartitionError,
+    "SF050": BackfillError,
+    "SF051": BackfillError,
 }
 
 

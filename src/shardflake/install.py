@@ -45,6 +45,7 @@ class Status:
     revision: str | None
     shard_id: int | None
     logical_shards: list[int]
+    backfill_shards: list[int]
     layout: str
     identity: str
     clock: datetime

@@ -29,7 +29,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 def answer(number: int, **changes: Any) -> Observation:
     """Return what a healthy shard says of itself, with some of it changed."""
     state = install.Status(
-        install.head(), number, [number], "shardflake", "confirmed", NOW, NOW, None, timedelta(seconds=10), 3, 1024, 33.0
+        install.head(), number, [number], [], "shardflake", "confirmed", NOW, NOW, None, timedelta(seconds=10), 3, 1024, 33.0
     )
     fields = {name: changes.pop(name) for name in ("clock", "drift", "columns", "database") if name in changes}
     whole = Observation(Database(99, number, "x", None, None), Clock(-0.01, 0.01), replace(state, **changes), "", ())

@@ -253,6 +253,7 @@ def status_json(state: Status) -> dict[str, Any]:
         "revision": state.revision,
         "shard_id": state.shard_id,
         "logical_shards": state.logical_shards,
+        "backfill_shards": state.backfill_shards,
         "layout": state.layout,
         "identity": state.identity,
         "clock": iso(state.clock),
@@ -273,6 +274,7 @@ def _status_rows(state: Status) -> list[tuple[str, str]]:
     return [
         ("shard id", str(state.shard_id) if state.shard_id is not None else "none"),
         ("issues shards", _ranges(state.logical_shards) or "none"),
+        *([("imports into", _ranges(state.backfill_shards))] if state.backfill_shards else []),
         ("identity", state.identity),
         ("revision", state.revision or "unknown"),
         ("layout", state.layout),

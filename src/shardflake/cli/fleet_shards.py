@@ -101,7 +101,7 @@ def create_logical(
     except ValueError as error:
         raise InvalidIdError(str(error)) from error
     for shard in fleet.shards:
-        taken = [number for number in shard_ids if number == shard.shard_id or number in shard.logical_shards]
+        taken = [number for number in shard_ids if number in shard.shard_ids]
         if shard.name != on and taken:
             raise InvalidIdError(f"shard id {taken[0]} is that of {shard.name}")
     logical.create(fleet[on], shard_ids)

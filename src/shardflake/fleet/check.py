@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -97,6 +97,7 @@ def _alone(shard: Shard, answer: Observation | Failure, thresholds: Thresholds) 
         objects = sum(line.startswith("--- ") for line in answer.drift.splitlines())
         yield Finding(shard.name, "drift", f"{objects} objects differ from the release", answer.drift)
     yield from _identity(shard, state)
+    yield from _shard_lists(shard, state)
     yield from _reserves(shard, state, thresholds)
     for column in answer.columns:
         yield Finding(shard.name, f"column: {column.kind}", f"{column.table}.{column.column}: {column.detail}")
@@ -115,14 +116,22 @@ def _identity(shard: Shard, state: install.Status) -> Iterator[Finding]:
         )
     if shard.shard_id is not None and shard.shard_id != state.shard_id:
         yield Finding(shard.name, "shard id", f"the database answers as shard {state.shard_id}, the file says {shard.shard_id}")
-    wanted = {state.shard_id, *shard.logical_shards}
+
+
+def _shard_lists(shard: Shard, state: install.Status) -> Iterator[Finding]:
+    """Give what the file says of further shard ids, where it says anything, and the database does not."""
+    wanted = {state.shard_id, *shard.logical_shards} - {None}
     if shard.logical_shards and wanted != set(state.logical_shards) and shard.shard_id == state.shard_id:
-        here = ", ".join(ranges(sorted(set(state.logical_shards)))) or "none"
-        yield Finding(
-            shard.name,
-            "logical shards",
-            f"the database issues shards {here}, the file says {', '.join(ranges(sorted(wanted)))}",
-        )
+        said = f"the database issues shards {_list(state.logical_shards)}, the file says {_list(wanted)}"
+        yield Finding(shard.name, "logical shards", said)
+    if shard.backfill_shards and set(shard.backfill_shards) != set(state.backfill_shards):
+        here, file = _list(state.backfill_shards), _list(shard.backfill_shards)
+        said = f"the database imports into shards {here}, the file says {file}; run: shardflake fleet claim {shard.name}"
+        yield Finding(shard.name, "backfill shards", said)
+
+
+def _list(shard_ids: Collection[int | None]) -> str:
+    return ", ".join(ranges(sorted({number for number in shard_ids if number is not None}))) or "none"
 
 
 def _reserves(shard: Shard, state: install.Status, thresholds: Thresholds) -> Iterator[Finding]:
@@ -142,13 +151,13 @@ def _reserves(shard: Shard, state: install.Status, thresholds: Thresholds) -> It
 
 
 def _clashes(fleet: Fleet, answers: Answers) -> Iterator[Finding]:
-    """Give shard ids that two databases would issue; blamed is the one that the file gives another id, else both."""
+    """Give shard ids that two databases would issue or import into; blamed is the one that the file gives another id, else both."""
     holders: dict[int, list[Shard]] = defaultdict(list)
     for shard, answer in answers.items():
         if isinstance(answer, Observation) and answer.status is not None:
-            for number in {answer.status.shard_id, *answer.status.logical_shards} - {None}:
+            for number in {answer.status.shard_id, *answer.status.logical_shards, *answer.status.backfill_shards} - {None}:
                 holders[number or 0].append(shard)
-    intended = {number: shard for shard in fleet.shards for number in (shard.shard_id, *shard.logical_shards)}
+    intended = {number: shard for shard in fleet.shards for number in shard.shard_ids}
     clashing: dict[tuple[Shard, ...], list[int]] = defaultdict(list)
     for number, shards in sorted(holders.items()):
         if len(shards) > 1:

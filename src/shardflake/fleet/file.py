@@ -9,6 +9,7 @@
     url = "postgresql://app@db0/orders"     # or: service = "orders0"; passwords come from ~/.pgpass or PGPASSWORD
     shard_id = 0                            # or: "env:POD_INDEX"
     logical_shards = [100, "200-299"]       # optional: further shard ids that it issues
+    backfill_shards = [900]                 # optional: shard ids that it reserves for imported rows
     tags = ["eu"]                           # optional
 
 Nothing is connected to, and nothing but :class:`~shardflake.errors.FleetFileError` is raised, whatever the file holds.
@@ -34,7 +35,7 @@ MAX_SHARD_ID = next(part.capacity for part in SHARDFLAKE.fields if part.name == 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _ENVIRONMENT = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)")
-_KEYS = ("name", "url", "service", "shard_id", "logical_shards", "tags")
+_KEYS = ("name", "url", "service", "shard_id", "logical_shards", "backfill_shards", "tags")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Shard:
     :param conninfo: libpq keyword string; may hold a password, so that it is not shown.
     :param shard_id: 0 to 8191, the id that the database shall have; None leaves it to the database or the registry.
     :param logical_shards: further ids that it shall issue, ascending.
+    :param backfill_shards: ids that it reserves for imported rows, ascending.
     :param tags: for selecting shards.
     """
 
@@ -52,7 +54,13 @@ class Shard:
     conninfo: str = field(repr=False)
     shard_id: int | None = None
     logical_shards: tuple[int, ...] = ()
+    backfill_shards: tuple[int, ...] = ()
     tags: frozenset[str] = frozenset()
+
+    @property
+    def shard_ids(self) -> tuple[int, ...]:
+        """Every shard id that ids in this database's rows may have, by the file."""
+        return (*(() if self.shard_id is None else (self.shard_id,)), *self.logical_shards, *self.backfill_shards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +201,22 @@ class _Reader:
             self.problems.append((line(key), f"unknown key {key!r}; a shard has {', '.join(_KEYS)}"))
         name = self._name(entry, line)
         target = self._target(entry, line)
-        logical = self._logical_shards(entry.get("logical_shards", []), line("logical_shards"))
+        logical, backfill = (self._numbers(key, entry.get(key, []), line(key)) for key in ("logical_shards", "backfill_shards"))
         own = self._shard_id(entry["shard_id"], line("shard_id")) if "shard_id" in entry else (logical[0] if logical else None)
         logical = [number for number in logical if number != own]
-        key = "shard_id" if "shard_id" in entry else "logical_shards"
-        for number in ([own] if own is not None else []) + logical:
+        keys = dict.fromkeys(logical, "logical_shards")
+        if own is not None:
+            keys = {own: "shard_id" if "shard_id" in entry else "logical_shards"} | keys
+        if both := [number for number in backfill if number in keys]:
+            self.problems.append((line("backfill_shards"), f"shard id {both[0]} of {name!r} is not for imported rows alone"))
+        for number, key in (keys | dict.fromkeys(backfill, "backfill_shards")).items():
             if (holder := self._ids.setdefault(number, name)) != name:
-                where = line(key if number == own else "logical_shards")
-                self.problems.append((where, f"shard id {number} of {name!r} is also that of {holder!r}"))
+                self.problems.append((line(key), f"shard id {number} of {name!r} is also that of {holder!r}"))
         tags = entry.get("tags", [])
         if not isinstance(tags, list) or not all(isinstance(tag, str) and tag for tag in tags):
             self.problems.append((line("tags"), f"tags {tags!r} is not a list of words"))
             tags = []
-        return Shard(name, target, own, tuple(logical), frozenset(tags))
+        return Shard(name, target, own, tuple(logical), tuple(backfill), frozenset(tags))
 
     def _name(self, entry: Mapping[str, Any], line: Callable[[str], int]) -> str:
         name = entry.get("name")
@@ -272,11 +283,11 @@ class _Reader:
             return None
         return number
 
-    def _logical_shards(self, value: Any, line: int) -> list[int]:
+    def _numbers(self, key: str, value: Any, line: int) -> list[int]:
         try:
             return numbers(value)
         except ValueError as error:
-            self.problems.append((line, f"logical_shards: {error}"))
+            self.problems.append((line, f"{key}: {error}"))
             return []
 
 

@@ -60,6 +60,7 @@ class Probe:
     revision: str | None
     shard_id: int | None
     logical_shards: tuple[int, ...]
+    backfill_shards: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ def probe(shard: Shard) -> Probe:
             return Probe(found, False, None, None, ())
         readable = connection.scalar(sa.text("select has_table_privilege(to_regclass('shardflake._revision'), 'select')"))
         revision = connection.scalar(sa.text("select version_num from shardflake._revision")) if readable else None
-        shard_id, logical = connection.execute(sa.text("select shard_id, logical_shards from shardflake.status()")).one()
-        return Probe(found, True, revision, shard_id, tuple(logical))
+        state = connection.execute(sa.text("select * from shardflake.status()")).one()
+        return Probe(found, True, revision, state.shard_id, tuple(state.logical_shards), tuple(state.backfill_shards))
 
 
 def observe(shard: Shard) -> Observation:

@@ -60,9 +60,10 @@ def install_registry(registry: str) -> None:
 
 
 def claim(registry: str, shard: Shard, shard_id: int | None = None, *, reuse_retired: bool = False) -> int:
-    """Register a shard's id and its logical ones, or hand out the lowest free one and assign it; safe to repeat.
+    """Register a shard's id and its further ones, or hand out the lowest free one and assign it; safe to repeat.
 
-    The id is committed in the registry before the shard gets it: a claim that ends in between is finished by the next one.
+    The ids are committed in the registry before the shard gets them: a claim that ends in between is finished by the next one.
+    Shard ids for imported rows, which the file or the shard has, are registered as logical ones and reserved in the shard.
 
     :param shard: one in which the generator is installed.
     :param shard_id: the one to claim; by default the one that the shard has, else the file's, else the lowest free one.
@@ -79,10 +80,14 @@ def claim(registry: str, shard: Shard, shard_id: int | None = None, *, reuse_ret
     place = (shard.name, found.database.system_identifier, found.database.oid, found.database.name)
     with _registry(registry) as connection:
         given: int = connection.execute(sa.select(_claim(place, wanted, False, reuse_retired))).scalar_one()
-        for number in sorted({*found.logical_shards, *shard.logical_shards} - {given}):
+        further = {*found.logical_shards, *found.backfill_shards, *shard.logical_shards, *shard.backfill_shards}
+        for number in sorted(further - {given}):
             connection.execute(sa.select(_claim(place, number, True, reuse_retired)))
     if found.shard_id is None:
         install.assign(make_engine(shard.conninfo), given, logical_shards=shard.logical_shards)
+    if missing := sorted(set(shard.backfill_shards) - set(found.backfill_shards)):
+        with translate_errors(), make_engine(shard.conninfo).begin() as connection:
+            connection.execute(sa.select(sa.func.shardflake.reserve_backfill_shards(sa.cast(missing, sa.ARRAY(sa.Integer)))))
     return given
 
 

@@ -29,7 +29,7 @@ class ShardMap(Generic[EngineT]):
     """Leads from an id to its shard id, from there to the database that holds it, and to that database's engine.
 
     :param engines: by the name of the database.
-    :param shards: name of the database by shard id, own and logical.
+    :param shards: name of the database by shard id: own, logical, and those of imported rows.
     :raises ShardflakeError: for a name without an engine, or a shard id out of range.
     """
 
@@ -96,7 +96,7 @@ def _shard_ids(fleet: Fleet) -> dict[int, str]:
     for shard in fleet.shards:
         if shard.shard_id is None:
             raise ShardflakeError(f"the file gives {shard.name!r} no shard_id; without one no id leads to it")
-        names.update(dict.fromkeys((shard.shard_id, *shard.logical_shards), shard.name))
+        names.update(dict.fromkeys(shard.shard_ids, shard.name))
     return names
 
 

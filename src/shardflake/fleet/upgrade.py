@@ -86,7 +86,7 @@ def plan(pool: Pool, fleet: Fleet) -> list[Step]:
     owners: dict[int, list[Shard]] = defaultdict(list)
     for shard, found in probes.items():
         if isinstance(found, Probe):
-            for number in {found.shard_id, *found.logical_shards} - {None}:
+            for number in {found.shard_id, *found.logical_shards, *found.backfill_shards} - {None}:
                 owners[number or 0].append(shard)
     return [_step(shard, probes[shard], owners) for shard in fleet.shards]
 
@@ -160,8 +160,8 @@ def _first_that_answers(fleet: Fleet) -> psycopg.Connection:
 def _step(shard: Shard, found: Probe | Failure, owners: Mapping[int, list[Shard]]) -> Step:
     if isinstance(found, Failure):
         return Step(shard, None, problem=found.message, unreachable=found.kind == "ConnectionFailedError")
-    for number in [shard.shard_id, *shard.logical_shards]:
-        others = [other.name for other in owners.get(number, []) if other is not shard] if number is not None else []
+    for number in shard.shard_ids:
+        others = [other.name for other in owners.get(number, []) if other is not shard]
         if others:
             return Step(shard, found.revision, problem=f"shard id {number} is already that of {', '.join(others)}")
     if found.shard_id is not None and shard.shard_id not in (None, found.shard_id):
