@@ -45,7 +45,7 @@ def history(database: sa.Engine, make_application: MakeApplication) -> Applicati
 
 def write_history(application: Application) -> Application:
     application.write("a1", None, CREATE, DROP)
-    application.write("a2", "a1", "op.install_shardflake(version=3)", "op.uninstall_shardflake(version=3)")
+    application.write("a2", "a1", "op.install_shardflake(version=4)", "op.uninstall_shardflake(version=4)")
     application.write("a3", "a2", DEFAULTS, NO_DEFAULTS)
     return application
 
@@ -139,7 +139,7 @@ def test_a_version_that_the_package_does_not_hold_is_refused(
 ) -> None:
     application = make_application(database, sa.MetaData())
     application.write("a1", None, f"op.install_shardflake(version={version})", "pass")
-    with pytest.raises(InstallationError, match=rf"no version {version}; this package holds \[1, 2, 3\]"):
+    with pytest.raises(InstallationError, match=rf"no version {version}; this package holds \[1, 2, 3, 4\]"):
         application.upgrade()
 
 

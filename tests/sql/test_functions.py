@@ -134,7 +134,7 @@ def test_every_function_is_labelled_and_commented(connection: psycopg.Connection
     """
     with connection.cursor(row_factory=dict_row) as cursor:
         functions = cursor.execute(query).fetchall()
-    assert len(functions) == 84
+    assert len(functions) == 94
     for function in functions:
         name = function["proname"]
         assert function["comment"], name
@@ -156,6 +156,8 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "add_logical_shards(p_shards integer[], above_id bigint DEFAULT NULL::bigint) -> void",
         "assign_shard(p_shard_id integer, logical_shards integer[] DEFAULT NULL::integer[], max_lead interval DEFAULT "
         "NULL::interval, replace boolean DEFAULT false, layout text DEFAULT NULL::text) -> void",
+        "backfill_ids(p_shard integer, p_times timestamp with time zone[]) -> SETOF bigint",
+        "backfills(OUT shard_id integer, OUT last_id bigint, OUT last_time timestamp with time zone) -> SETOF record",
         "claim_worker(p_holder text, worker integer DEFAULT NULL::integer, OUT worker_id integer, OUT token uuid, OUT "
         "floor_ms bigint, OUT high_water_ms bigint, OUT server_us bigint, OUT ttl_ms bigint, OUT retry_ms bigint) -> "
         "record",
@@ -176,6 +178,7 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "epoch_ms() -> bigint",
         "feed_horizon(p_fence bigint DEFAULT NULL::bigint, p_waiting text[] DEFAULT NULL::text[]) -> TABLE(horizon "
         "bigint, fence bigint, waiting text[])",
+        "grant_backfill_usage(p_role regrole) -> void",
         "grant_ticket_usage(p_role regrole) -> void",
         "grant_usage(p_role regrole) -> void",
         "grant_worker_usage(p_role regrole) -> void",
@@ -197,13 +200,15 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "remove_logical_shards(p_shards integer[]) -> void",
         "renew_worker(p_worker integer, p_token uuid, p_high_water_ms bigint, p_used_ms bigint, OUT high_water_ms "
         "bigint, OUT server_us bigint, OUT ttl_ms bigint) -> record",
+        "reserve_backfill_shards(p_shards integer[]) -> void",
         "reserve_worker_ids(p_first integer, p_last integer, ttl interval DEFAULT '00:00:10'::interval) -> void",
         "set_id_default(p_table regclass, p_column name, shard integer DEFAULT NULL::integer) -> void",
         "shard_id() -> integer",
         "shard_of(p_id bigint) -> integer",
-        "status(OUT shard_id integer, OUT logical_shards integer[], OUT layout text, OUT identity text, OUT clock "
-        "timestamp with time zone, OUT high_water timestamp with time zone, OUT lead interval, OUT max_lead interval, "
-        "OUT ids_per_ms_peak integer, OUT ids_per_ms_limit integer, OUT years_left numeric) -> record",
+        "status(OUT shard_id integer, OUT logical_shards integer[], OUT backfill_shards integer[], OUT layout text, OUT "
+        "identity text, OUT clock timestamp with time zone, OUT high_water timestamp with time zone, OUT lead interval, "
+        "OUT max_lead interval, OUT ids_per_ms_peak integer, OUT ids_per_ms_limit integer, OUT years_left numeric) -> "
+        "record",
         "tickets(OUT series text, OUT next_number bigint, OUT last_number bigint, OUT increment bigint, OUT gap_free "
         "boolean, OUT failover_skip bigint) -> SETOF record",
         "timestamp_of(p_id bigint) -> timestamp with time zone",

@@ -177,5 +177,6 @@ def test_every_definer_function_is_protected(connection: psycopg.Connection) -> 
         "status",
         *("claim_worker", "renew_worker", "release_worker", "workers"),
         *("lease_tickets", "next_invoice_number", "tickets"),
+        *("backfill_ids", "backfills"),
     }
     assert all("search_path=pg_catalog, pg_temp" in row[1] for row in rows)

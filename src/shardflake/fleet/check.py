@@ -151,7 +151,7 @@ def _reserves(shard: Shard, state: install.Status, thresholds: Thresholds) -> It
 
 
 def _clashes(fleet: Fleet, answers: Answers) -> Iterator[Finding]:
-    """Give shard ids that two databases would issue or import into; blamed is the one that the file gives another id, else both."""
+    """Give shard ids that two databases use; blamed is the one that the file gives another id, else both."""
     holders: dict[int, list[Shard]] = defaultdict(list)
     for shard, answer in answers.items():
         if isinstance(answer, Observation) and answer.status is not None:
