@@ -19,7 +19,8 @@ from tests.orm.conftest import driver_url
 PAGE = (ROOT / "docs" / "backfill.md").read_text()
 OLD = """
 create table old_orders (id integer primary key, created_at timestamptz, item text);
-insert into old_orders select n, '2009-01-01 12:00+00'::timestamptz + n / 2000 * interval '1 day', 'x' from generate_series(1, 25000) n;
+insert into old_orders
+  select n, '2009-01-01 12:00+00'::timestamptz + n / 2000 * interval '1 day', 'x' from generate_series(1, 25000) n;
 """
 
 

@@ -205,10 +205,10 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "set_id_default(p_table regclass, p_column name, shard integer DEFAULT NULL::integer) -> void",
         "shard_id() -> integer",
         "shard_of(p_id bigint) -> integer",
-        "status(OUT shard_id integer, OUT logical_shards integer[], OUT backfill_shards integer[], OUT layout text, OUT "
-        "identity text, OUT clock timestamp with time zone, OUT high_water timestamp with time zone, OUT lead interval, "
-        "OUT max_lead interval, OUT ids_per_ms_peak integer, OUT ids_per_ms_limit integer, OUT years_left numeric) -> "
-        "record",
+        "status(OUT shard_id integer, OUT logical_shards integer[], OUT backfill_shards integer[], OUT layout text, OUT"
+        " identity text, OUT clock timestamp with time zone, OUT high_water timestamp with time zone, OUT lead "
+        "interval, OUT max_lead interval, OUT ids_per_ms_peak integer, OUT ids_per_ms_limit integer, OUT years_left "
+        "numeric) -> record",
         "tickets(OUT series text, OUT next_number bigint, OUT last_number bigint, OUT increment bigint, OUT gap_free "
         "boolean, OUT failover_skip bigint) -> SETOF record",
         "timestamp_of(p_id bigint) -> timestamp with time zone",

@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 
 from shardflake import arrays, ids, ulid, uuids
+from shardflake.bench.marks import put_between
 from shardflake.layout import PRESETS, Layout
 
 ROUNDS = 7
 SCALARS = 100_000
 ARRAY = 4_000_000
-_MARKS = re.compile(r"(?<=<!-- codecs -->\n).*?(?=<!-- /codecs -->)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +152,10 @@ def main(arguments: list[str] | None = None) -> int:
     text = tables(layouts, other_figures(options.scalars))
     sys.stdout.write(text)
     if options.page is not None:
-        page = options.page.read_text()
-        if not _MARKS.search(page):
-            parser.error(f"{options.page} has no marks <!-- codecs --> and <!-- /codecs -->")
-        options.page.write_text(_MARKS.sub(lambda _: text, page))
+        try:
+            put_between(options.page, "codecs", text)
+        except ValueError as error:
+            parser.error(str(error))
     return 0
 
 
