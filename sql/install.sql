@@ -79,6 +79,17 @@ set local search_path = pg_catalog, pg_temp;
 \ir functions/feed_horizon.sql
 \ir functions/partitions.sql
 \ir functions/create_partitions.sql
+\ir functions/_time_of_unix_ms.sql
+\ir functions/_unix_us.sql
+\ir functions/_unix_ms.sql
+\ir functions/uuid_v7.sql
+\ir functions/uuid_v7_bounds.sql
+\ir functions/uuid_v7_time.sql
+\ir functions/_base32.sql
+\ir functions/ulid.sql
+\ir functions/ulid_to_uuid.sql
+\ir functions/uuid_to_ulid.sql
+\ir functions/ulid_time.sql
 \ir workers.sql
 \ir functions/_commit_durably.sql
 \ir functions/_incarnation_name.sql

@@ -83,6 +83,17 @@ FILES = {
     "functions/feed_horizon.sql": "60036b6c9d6e",
     "functions/partitions.sql": "545aa5117e28",
     "functions/create_partitions.sql": "aeaa8a0a303d",
+    "functions/_time_of_unix_ms.sql": "01f0be00dcb2",
+    "functions/_unix_us.sql": "a6df495195a9",
+    "functions/_unix_ms.sql": "01517fe539ff",
+    "functions/uuid_v7.sql": "c72980b04a84",
+    "functions/uuid_v7_bounds.sql": "e274cb7b23fd",
+    "functions/uuid_v7_time.sql": "8595be6de2e5",
+    "functions/_base32.sql": "003b47cf4fa1",
+    "functions/ulid.sql": "a0bdde58d7ff",
+    "functions/ulid_to_uuid.sql": "97a707b37c46",
+    "functions/uuid_to_ulid.sql": "92fe15b00001",
+    "functions/ulid_time.sql": "fc753f84ec1b",
 }
 DROP = {"drop.sql": "c40ea6e92863"}
 

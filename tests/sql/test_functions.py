@@ -134,7 +134,7 @@ def test_every_function_is_labelled_and_commented(connection: psycopg.Connection
     """
     with connection.cursor(row_factory=dict_row) as cursor:
         functions = cursor.execute(query).fetchall()
-    assert len(functions) == 94
+    assert len(functions) == 105
     for function in functions:
         name = function["proname"]
         assert function["comment"], name
@@ -212,6 +212,14 @@ def test_signatures_stay(connection: psycopg.Connection) -> None:
         "tickets(OUT series text, OUT next_number bigint, OUT last_number bigint, OUT increment bigint, OUT gap_free "
         "boolean, OUT failover_skip bigint) -> SETOF record",
         "timestamp_of(p_id bigint) -> timestamp with time zone",
+        "ulid() -> text",
+        "ulid_time(p_ulid text) -> timestamp with time zone",
+        "ulid_to_uuid(p_ulid text) -> uuid",
+        "uuid_to_ulid(p_uuid uuid) -> text",
+        "uuid_v7() -> uuid",
+        "uuid_v7_bounds(p_from timestamp with time zone, p_until timestamp with time zone, OUT low uuid, OUT high uuid)"
+        " -> record",
+        "uuid_v7_time(p_id uuid) -> timestamp with time zone",
         "workers(OUT worker_id integer, OUT holder text, OUT live boolean, OUT claimed_at timestamp with time zone, OUT"
         " renewed_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT high_water timestamp with "
         "time zone) -> SETOF record",
