@@ -126,7 +126,8 @@ def test_next_id_is_inlined_into_a_default(connection: psycopg.Connection) -> No
 def test_every_function_is_labelled_and_commented(connection: psycopg.Connection) -> None:
     pure = {"timestamp_of", "shard_of", "counter_of", "decode", "min_id", "max_id", "make_id", "epoch_ms", "_tick_at"} | {
         "_preset", "_id_tick_ms", "_id_time_bits", "_id_time_shift", "_id_shard_bits", "_id_shard_shift", "_id_counter_bits",
-        "_id_counter_shift",
+        "_id_counter_shift", "_base32", "_time_of_unix_ms", "_unix_ms", "ulid_time", "ulid_to_uuid", "uuid_to_ulid",
+        "uuid_v7_bounds", "uuid_v7_time",
     }  # fmt: skip
     query = """
         select p.proname, p.provolatile, p.proisstrict, p.proparallel, p.proconfig, obj_description(p.oid) as comment, l.lanname

@@ -269,8 +269,8 @@ def test_status_reads_and_draws_nothing(connection: psycopg.Connection) -> None:
     window = scalar(connection, "select last_value from shardflake._window")
     row = connection.execute("select * from shardflake.status()").fetchone()
     assert row is not None
-    assert row[:4] == (5, [5], "shardflake 41/13/10", "confirmed")
-    assert row[5] > row[4]  # the mark is ahead of the clock
-    assert 100 < row[8] <= row[9] == 1024  # peak
-    assert 30 < row[10] < 34.8
+    assert row[:5] == (5, [5], [], "shardflake 41/13/10", "confirmed")
+    assert row[6] > row[5]  # the mark is ahead of the clock
+    assert 100 < row[9] <= row[10] == 1024  # peak
+    assert 30 < row[11] < 34.8
     assert scalar(connection, "select last_value from shardflake._window") == window

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -78,13 +79,10 @@ def test_every_random_bit_of_both_kinds_varies(connection: psycopg.Connection) -
     tails = [made.int & ((1 << uuids.RAND_B_BITS) - 1) for made in draw(connection, "shardflake.uuid_v7", 500)]
     for bit in range(uuids.RAND_B_BITS):
         assert 150 < sum(tail >> bit & 1 for tail in tails) < 350, bit
-    # a cleared setting is a session that has drawn nothing, so each draws all of its random bits anew
-    anew = "select shardflake.ulid() from (select set_config('shardflake._ulid', '', false) from generate_series(1, 500) offset 0) s"
     randoms = []
     for _ in range(500):
-        connection.execute("set shardflake._ulid = ''")
+        connection.execute("set shardflake._ulid = ''")  # as in a session that has drawn nothing: all random bits are new
         randoms.append(ulid.decode(column(connection, "select shardflake.ulid()")[0]).random)
-    assert anew
     for bit in range(ulid.RANDOM_BITS):
         assert 150 < sum(number >> bit & 1 for number in randoms) < 350, bit
 
@@ -149,9 +147,12 @@ def test_bounds_are_an_index_range(connection: psycopg.Connection) -> None:
         f"id >= (shardflake.uuid_v7_bounds({start}, {end})).low and id < (shardflake.uuid_v7_bounds({start}, {end})).high"
     )
     plan = "\n".join(column(connection, query))
-    low, high = uuids.time_range_v7(datetime(2026, 7, 6, 8, 30, tzinfo=UTC), datetime(2026, 7, 6, 8, 31, tzinfo=UTC))
-    assert f"Index Cond: ((id >= '{low}'::uuid) AND (id < '{high}'::uuid))" in plan
-    joined = f"explain (costs off) select id from t, shardflake.uuid_v7_bounds(now() - interval '1 hour', now()) b where id >= b.low and id < b.high"
+    assert re.search(r"Index Cond: \(\(id >= \(.*\)\)\.low\) AND \(id < \(.*\)\)\.high\)\)", plan)
+    assert "Filter" not in plan
+    joined = (
+        "explain (costs off) select id from t, shardflake.uuid_v7_bounds(now() - interval '1 hour', now()) b "
+        "where id >= b.low and id < b.high"
+    )
     assert "Index Cond: ((id >= b.low) AND (id < b.high))" in "\n".join(column(connection, joined))
 
 
@@ -195,9 +196,13 @@ def test_ulids_and_uuids_agree_with_python(connection: psycopg.Connection) -> No
 
 @pytest.mark.parametrize("row", VECTORS["valid"]["ulid"], ids=lambda row: row["text"])
 def test_the_vectors_of_ulids(connection: psycopg.Connection, row: dict[str, Any]) -> None:
-    query = "select shardflake.ulid_to_uuid(%(t)s), shardflake.uuid_to_ulid(%(u)s), extract(epoch from shardflake.ulid_time(%(t)s)) * 1000"
-    found = connection.execute(query, {"t": row["text"], "u": UUID(row["uuid"])}).fetchone()
-    assert found == (UUID(row["uuid"]), row["text"], row["unix_ms"])
+    number = UUID(int=int(row["number"]))
+    query = """
+        select shardflake.ulid_to_uuid(%(t)s), shardflake.uuid_to_ulid(%(u)s),
+               extract(epoch from shardflake.ulid_time(%(t)s)) * 1000
+    """
+    found = connection.execute(query, {"t": row["text"], "u": number}).fetchone()
+    assert found == (number, row["text"], row["unix_ms"])
 
 
 @pytest.mark.parametrize("row", VECTORS["valid"]["uuidv7"], ids=lambda row: row["text"])
@@ -206,7 +211,7 @@ def test_the_vectors_of_uuids_of_version_7(connection: psycopg.Connection, row: 
     assert column(connection, query, UUID(row["text"])) == [row["unix_ms"]]
 
 
-@pytest.mark.parametrize("row", VECTORS["valid"]["range_uuidv7"], ids=lambda row: row["start"])
+@pytest.mark.parametrize("row", VECTORS["ranges"]["uuidv7"], ids=lambda row: row["start"])
 def test_the_vectors_of_ranges(connection: psycopg.Connection, row: dict[str, Any]) -> None:
     query = "select * from shardflake.uuid_v7_bounds(%s::text::timestamptz, %s::text::timestamptz)"
     assert connection.execute(query, (row["start"], row["end"])).fetchone() == (UUID(row["low"]), UUID(row["high"]))
@@ -223,7 +228,9 @@ def test_bad_ulids_are_refused_by_value_and_rule(connection: psycopg.Connection,
     assert caught.value.diag.message_hint
 
 
-@pytest.mark.parametrize("row", [row for row in VECTORS["invalid"]["uuidv7"] if "va" in row["rule"] or "version" in row["rule"]])
+@pytest.mark.parametrize(
+    "row", [row for row in VECTORS["invalid"]["uuidv7"] if "va" in row["rule"] or "version" in row["rule"]]
+)
 def test_uuids_of_other_kinds_are_refused_by_value_and_rule(connection: psycopg.Connection, row: dict[str, str]) -> None:
     with pytest.raises(psycopg.Error) as caught:
         connection.execute("select shardflake.uuid_v7_time(%s::text::uuid)", (row["text"],))
@@ -239,7 +246,7 @@ def test_uuids_of_other_kinds_are_refused_by_value_and_rule(connection: psycopg.
         ("2026-01-01 00:00+00", "infinity", "can hold the time infinity"),
         ("-infinity", "2026-01-01 00:00+00", "can hold the time -infinity"),
         ("2026-01-01 00:00+00", "10889-08-02 05:31:50.656+00", "can hold the time 10889-08-02 05:31:50.656"),
-        ("2026-01-02 00:00+00", "2026-01-01 00:00+00", "the range ends at 2026-01-01 00:00:00.00, before it starts at 2026-01-02"),
+        ("2026-01-02 00:00+00", "2026-01-01 00:00+00", "the range ends at 2026-01-01 .*, before it starts at 2026-01-02"),
     ],
 )  # fmt: skip
 def test_bad_ranges_are_refused(connection: psycopg.Connection, start: str, end: str, message: str) -> None:

@@ -6,6 +6,7 @@ import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -47,6 +48,12 @@ def test_a_layout_reads_and_makes_its_vectors(name: str, row: dict[str, Any]) ->
     kind = next(kind for kind in LAYOUT_KINDS if kind.name == name)
     assert kind.decode(value) == parts
     assert kind.unix_ms(value) == row["unix_ms"]
+
+
+@pytest.mark.parametrize("row", VECTORS["ranges"]["uuidv7"], ids=lambda row: row["start"])
+def test_ranges_of_uuids_of_version_7(row: dict[str, str]) -> None:
+    start, end = map(datetime.fromisoformat, (row["start"], row["end"]))
+    assert uuids.time_range_v7(start, end) == (UUID(row["low"]), UUID(row["high"]))
 
 
 @pytest.mark.parametrize(("_", "row"), rows("ulid"))

@@ -20,7 +20,7 @@ from shardflake.alembic.scripts import VERSION_TABLE
 from shardflake.sqlalchemy import ShardflakeId
 
 _NEXT_ID = re.compile(r"""^\(?(?P<schema>"?shardflake"?\.)?"?next_id"?\((?P<shard>\d*)\)\)?$""")
-_OUR_TABLES = ("_flush", "_ticket", "_worker", "_worker_terms", VERSION_TABLE)
+_OUR_TABLES = ("_backfill", "_flush", "_ticket", "_worker", "_worker_terms", VERSION_TABLE)
 # What a name without a schema means depends on the search_path.
 _SCHEMA_OF_FUNCTION = sa.text("select pronamespace::regnamespace::text from pg_proc where oid = to_regprocedure('next_id()')")
 _SCHEMA_OF_TABLE = sa.text("select relnamespace::regnamespace::text from pg_class where oid = to_regclass(:name)")
