@@ -6,7 +6,12 @@ import re
 import subprocess
 import sys
 
+import psycopg
+import sqlalchemy as sa
+
+from tests.conftest import dsn
 from tests.docs.formats import PAGE, with_tables
+from tests.docs.test_pages import blocks
 
 
 def test_the_tables_are_what_the_code_computes() -> None:
@@ -18,6 +23,15 @@ def test_the_tables_are_what_the_code_computes() -> None:
 def test_the_snippet_runs() -> None:
     (snippet,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     subprocess.run([sys.executable, "-c", snippet], check=True)
+
+
+def test_the_sql_runs_and_finds_what_was_made(shard: sa.Engine) -> None:
+    tables, query = blocks(PAGE.read_text(), "sql")
+    with psycopg.connect(dsn(shard), autocommit=True) as connection:
+        connection.execute(tables.encode())
+        connection.execute("insert into event (what) values ('a'), ('b'); insert into message (what) values ('c')")
+        connection.execute("select pg_sleep(0.002)")  # bounds are rounded down to the millisecond
+        assert [what for _, what in connection.execute(query.encode())] == ["a", "b"]
 
 
 def test_the_speed_was_measured() -> None:
