@@ -6,4 +6,5 @@ set local search_path = pg_catalog, pg_temp;
 \ir schema.sql
 \ir claim.sql
 \ir retire.sql
+\ir move.sql
 \ir version.sql

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 
+from shardflake import install
+from shardflake.connect import make_engine
+from shardflake.fleet.file import Shard
+from shardflake.fleet.logical import create
+from shardflake.server import LocalServer
 from tests.cli.conftest import Run, run
 from tests.conftest import dsn
+from tests.sql.test_functions import scalar
 
 __all__ = ["run"]
+
+TABLES = """
+create schema shard_77;
+create table shard_77.customers (id bigint primary key default shardflake.next_id(77), name text);
+create table shard_77.orders (id bigint primary key default shardflake.next_id(77),
+  customer_id bigint references shard_77.customers, doubled integer generated always as (2 * n) stored, n integer);
+"""
 
 
 class TestFleet:
@@ -61,3 +75,38 @@ def run_fleet(run: Run, tmp_path: Path) -> Run:
         return run("fleet", *words, code=code, env={"SHARDFLAKE_FLEET": str(tmp_path / "shards.toml")})
 
     return run_there  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="session")
+def servers(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    """URLs of two shards on two servers."""
+    settings = {"fsync": "off", "shared_buffers": "32MB"}
+    with (
+        LocalServer(request.config.getoption("--pg-bin"), settings) as first,
+        LocalServer(request.config.getoption("--pg-bin"), settings) as second,
+    ):
+        for number, server in enumerate((first, second), 1):
+            install.upgrade(make_engine(server.url()), number)
+        yield first.url(), second.url()
+
+
+@pytest.fixture
+def pair(servers: tuple[str, str]) -> Iterator[tuple[Shard, Shard]]:
+    """Two shards on two servers, the first of which holds the logical shard 77 and its tables."""
+    source, target = (Shard(name, url) for name, url in zip(("source", "target"), servers, strict=True))
+    for shard in (source, target):
+        with psycopg.connect(shard.conninfo, autocommit=True) as connection:
+            connection.execute(TABLES)
+    create(source, [77])
+    yield source, target
+    for number, shard in enumerate((source, target), 1):
+        with psycopg.connect(shard.conninfo, autocommit=True) as connection:
+            for name in ("shard_77", "shard_77_moving", "shard_77_moved"):
+                connection.execute(f"drop schema if exists {name} cascade")
+            connection.execute("select shardflake.assign_shard(%s, logical_shards => '{}')", (number,))
+
+
+def owned(shard: Shard) -> list[int]:
+    """Return which shard ids a database issues."""
+    with psycopg.connect(shard.conninfo) as connection:
+        return list(scalar(connection, "select logical_shards from shardflake.status()"))

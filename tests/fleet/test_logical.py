@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 
 import psycopg
@@ -14,56 +14,13 @@ import sqlalchemy as sa
 from psycopg.errors import lookup
 
 from shardflake import install
-from shardflake.connect import make_engine
 from shardflake.errors import ClockError, InstallationError, ShardIdError
 from shardflake.fleet.file import Shard
 from shardflake.fleet.logical import create, move
-from shardflake.server import LocalServer
 from tests.cli.conftest import Run
 from tests.conftest import dsn
-from tests.fleet.conftest import TestFleet
+from tests.fleet.conftest import TestFleet, owned
 from tests.sql.test_functions import scalar
-
-TABLES = """
-create schema shard_77;
-create table shard_77.customers (id bigint primary key default shardflake.next_id(77), name text);
-create table shard_77.orders (id bigint primary key default shardflake.next_id(77),
-  customer_id bigint references shard_77.customers, doubled integer generated always as (2 * n) stored, n integer);
-"""
-
-
-@pytest.fixture(scope="module")
-def servers(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    """URLs of two shards on two servers."""
-    settings = {"fsync": "off", "shared_buffers": "32MB"}
-    with (
-        LocalServer(request.config.getoption("--pg-bin"), settings) as first,
-        LocalServer(request.config.getoption("--pg-bin"), settings) as second,
-    ):
-        for number, server in enumerate((first, second), 1):
-            install.upgrade(make_engine(server.url()), number)
-        yield first.url(), second.url()
-
-
-@pytest.fixture
-def pair(servers: tuple[str, str]) -> Iterator[tuple[Shard, Shard]]:
-    """Two shards on two servers, the first of which holds the logical shard 77 and its tables."""
-    source, target = (Shard(name, url) for name, url in zip(("source", "target"), servers, strict=True))
-    for shard in (source, target):
-        with psycopg.connect(shard.conninfo, autocommit=True) as connection:
-            connection.execute(TABLES)
-    create(source, [77])
-    yield source, target
-    for number, shard in enumerate((source, target), 1):
-        with psycopg.connect(shard.conninfo, autocommit=True) as connection:
-            for name in ("shard_77", "shard_77_moving", "shard_77_moved"):
-                connection.execute(f"drop schema if exists {name} cascade")
-            connection.execute("select shardflake.assign_shard(%s, logical_shards => '{}')", (number,))
-
-
-def owned(shard: Shard) -> list[int]:
-    with psycopg.connect(shard.conninfo) as connection:
-        return list(scalar(connection, "select logical_shards from shardflake.status()"))
 
 
 def test_a_thousand_are_made_at_once_and_share_the_generator(
@@ -213,32 +170,6 @@ def test_the_target_goes_on_above_a_source_whose_clock_is_ahead(pair: tuple[Shar
             scalar(here, "select extract(epoch from high_water) * 1000 from shardflake.status()") - 1735689600000 > ahead >> 23
         )
         assert scalar(here, "select ids_per_ms_peak from shardflake.status()") == 21
-
-
-@pytest.mark.parametrize("at", ["removed", "copied"])
-def test_a_move_that_ended_half_way_is_finished_by_the_next_one(
-    pair: tuple[Shard, Shard], at: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, target = pair
-    with psycopg.connect(source.conninfo, autocommit=True) as connection:
-        connection.execute("insert into shard_77.orders (n) select generate_series(1, 100)")
-    name = "shardflake.fleet.logical." + {"removed": "_wait_for_older_transactions", "copied": "_rename"}[at]
-    calls: list[str] = []
-
-    def killed(connection: psycopg.Connection, *arguments: object) -> None:
-        calls.append(at)
-        if at == "removed" or len(calls) == 2:
-            raise KeyboardInterrupt
-        connection.execute("alter schema shard_77 rename to shard_77_moving")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(name, killed)
-        with pytest.raises(KeyboardInterrupt):
-            move(source, target, 77, schema="shard_77")
-    assert 77 not in owned(source)
-    move(source, target, 77, schema="shard_77")
-    assert (owned(source), owned(target)) == ([1], [2, 77])
-    assert len(stored(target)) == 100
 
 
 def test_a_transaction_of_the_source_that_outlasts_the_patience_stops_the_move(pair: tuple[Shard, Shard]) -> None:

@@ -157,7 +157,7 @@ def test_claim_assigns_and_check_compares(
     urls["s2"] += "\nshard_id = 9\nlogical_shards = [1, 20]"
     fleet.write(f"registry = {registry!r}", **urls)
     install.assign(fleet.engines[2], 9, logical_shards=[1, 20])
-    assert "is not in the registry" in run_fleet("check", code=1).stdout
+    assert ": not in the registry" in run_fleet("check", code=1).stdout
     for name, expected in (("s2", 9), ("s0", 0), ("s0", 0), ("s1", 2)):
         assert run_fleet("claim", name).stdout == f"{name} holds shard id {expected}\n"
     assert [fleet.scalar(number, "select shardflake.shard_id()") for number in range(3)] == [0, 2, 9]
@@ -171,10 +171,10 @@ def test_claim_assigns_and_check_compares(
         (20, "s2", True),
     ]
     assert run_fleet("retire", "s2").stdout == "retired 1, 9, 20 of s2\n"
-    assert "shard id 9 was retired on" in run_fleet("check", code=1).stdout
+    assert "shard ids 1, 9, 20: retired on" in run_fleet("check", code=1).stdout
     assert "cannot claim 5" in run_fleet("claim", "s1", "--shard-id", "5", code=1).stderr
     fleet.execute(1, "select shardflake.assign_shard(0, replace => true)")
-    assert "s1: registry: shard id 0 is registered as s0, another database" in run_fleet("check", code=1).stdout
+    assert "s1: registry: shard id 0: registered as s0, another database" in run_fleet("check", code=1).stdout
 
 
 def test_without_a_registry_the_message_says_what_to_do(

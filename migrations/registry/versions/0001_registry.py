@@ -11,8 +11,9 @@ FILES = {
     "registry/schema.sql": "95cc589dedcd",
     "registry/claim.sql": "2bded6166a64",
     "registry/retire.sql": "92e82533d9b7",
+    "registry/move.sql": "d540af236034",
 }
-DROP = {"registry/drop.sql": "5fce136f8be9"}
+DROP = {"registry/drop.sql": "59bfcac7b593"}
 
 
 def upgrade() -> None:

@@ -93,7 +93,7 @@ def create_logical(
 ) -> None:
     """Let a database issue ids of further shards; thousands cost no more than one."""
     fleet = load(file)
-    from shardflake.fleet import logical
+    from shardflake.fleet import logical, registry
     from shardflake.fleet.file import numbers as parse
 
     try:
@@ -104,6 +104,8 @@ def create_logical(
         taken = [number for number in shard_ids if number in shard.shard_ids]
         if shard.name != on and taken:
             raise InvalidIdError(f"shard id {taken[0]} is that of {shard.name}")
+    if fleet.registry is not None:  # before the database issues any
+        registry.claim_logical(fleet.registry, fleet[on], shard_ids)
     logical.create(fleet[on], shard_ids)
     typer.echo(f"{on} issues ids of {len(shard_ids)} further shards; add them to its logical_shards in {file}")
 
@@ -151,7 +153,9 @@ def move_logical(
     fleet = load(file)
     from shardflake.fleet import logical
 
-    done = logical.move(fleet[source], fleet[target], shard_id, schema=schema, resume=resume, patience=patience)
+    done = logical.move(
+        fleet[source], fleet[target], shard_id, schema=schema, resume=resume, patience=patience, registry=fleet.registry
+    )
     typer.echo(
         f"shard {shard_id} is on {target}: {done.rows} rows copied, no ids for {done.seconds:.2f} s; change {file} accordingly"
     )

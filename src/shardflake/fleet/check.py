@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -194,27 +194,41 @@ def _clocks(answers: Answers, allowed: timedelta) -> Iterator[Finding]:
 
 
 def _registry(fleet: Fleet, answers: Answers, registry: Sequence[Entry]) -> Iterator[Finding]:
-    """Give shard ids that the registry does not know, knows as retired, or knows as another database's."""
+    """Give shard ids that the registry does not know, knows as retired, as another database's, or that nobody issues."""
     entries = {entry.shard_id: entry for entry in registry}
     for shard, answer in answers.items():
         if not isinstance(answer, Observation) or answer.status is None or answer.status.shard_id is None:
             continue
-        number, found = answer.status.shard_id, answer.database
-        entry = entries.get(number)
-        if entry is None:
-            yield Finding(
-                shard.name, "registry", f"shard id {number} is not in the registry; run: shardflake fleet claim {shard.name}"
-            )
-        elif entry.retired_at is not None:
-            yield Finding(
-                shard.name, "registry", f"shard id {number} was retired on {entry.retired_at:%Y-%m-%d}, as {entry.name}"
-            )
-        elif found.system_identifier is not None and (entry.system_identifier, entry.database_oid) != (
-            found.system_identifier,
-            found.oid,
-        ):
-            yield Finding(shard.name, "registry", f"shard id {number} is registered as {entry.name}, another database")
+        issued = {answer.status.shard_id, *answer.status.logical_shards}
+        for problem, numbers in _grouped((_unregistered(shard, answer, entries.get(n)), n) for n in sorted(issued)):
+            yield Finding(shard.name, "registry", f"shard id{'s' * (len(numbers) > 1)} {', '.join(ranges(numbers))}: {problem}")
+        idle = [e.shard_id for e in registry if e.retired_at is None and e.name == shard.name and e.shard_id not in issued]
+        if idle:
+            what = f"holds shard id{'s' * (len(idle) > 1)} {', '.join(ranges(idle))} there, but does not issue"
+            hint = "a move or a claim was interrupted? run it again"
+            yield Finding(shard.name, "registry", f"{what} {'them' if len(idle) > 1 else 'it'}; {hint}", notice=True)
     names = {shard.name for shard in fleet.shards}
     for entry in registry:
         if entry.retired_at is None and entry.name not in names:
             yield Finding(entry.name, "registry", f"holds shard id {entry.shard_id}, but is not in the file", notice=True)
+
+
+def _unregistered(shard: Shard, answer: Observation, entry: Entry | None) -> str:
+    """Say what is wrong with the entry of a shard id that a database issues; '' if it is right."""
+    database = answer.database
+    if entry is None:
+        return f"not in the registry; run: shardflake fleet claim {shard.name}"
+    if entry.retired_at is not None:
+        return f"retired on {entry.retired_at:%Y-%m-%d}, as {entry.name}"
+    if database.system_identifier is None:
+        return ""
+    held = (entry.system_identifier, entry.database_oid)
+    return "" if held == (database.system_identifier, database.oid) else f"registered as {entry.name}, another database"
+
+
+def _grouped(problems: Iterable[tuple[str, int]]) -> Iterator[tuple[str, list[int]]]:
+    """Give each problem once, with all the shard ids that have it."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for problem, number in problems:
+        groups[problem].append(number)
+    yield from ((problem, numbers) for problem, numbers in groups.items() if problem)

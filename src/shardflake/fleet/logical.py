@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 from psycopg import sql
@@ -19,6 +19,7 @@ from psycopg.rows import scalar_row
 from shardflake import install
 from shardflake.connect import make_engine, translate_errors
 from shardflake.errors import ConnectionFailedError, InstallationError, ServerError, from_driver
+from shardflake.fleet import registry as registered
 from shardflake.fleet.file import Shard
 
 _WORKING = """
@@ -55,6 +56,12 @@ class Moved:
     left_in: str | None
 
 
+class Record(Protocol):
+    """Writes the new holder into the registry; a rehearsal only raises what would go wrong."""
+
+    def __call__(self, *, rehearse: bool = False) -> None: ...
+
+
 def create(shard: Shard, shard_ids: Sequence[int]) -> None:
     """Let a database issue ids of further shards.
 
@@ -74,28 +81,46 @@ def move(
     schema: str | None = None,
     resume: bool = False,
     patience: float = 60.0,
+    registry: str | None = None,
 ) -> Moved:
     """Move a logical shard to another database, which goes on with ids above all that the source has issued.
 
-    The source refuses first, for good; then its running transactions end; then rows are copied and the target begins, in one
-    transaction. Ended anywhere in between, nobody issues ids of the shard, and the same call goes on from there.
+    The source refuses first, for good; then its running transactions end; then rows are copied, the registry records the target
+    as the holder, and the target begins. Ended anywhere in between, nobody issues ids of the shard, and the same call goes on
+    from there. The registry comes right before the target begins, so that it always names whoever issues ids: naming the target
+    earlier would give the shard away while the source still issues, naming it later would leave the target without a record,
+    and the source's could be retired under it.
 
     :param schema: holds the shard's tables, on both sides, empty on the target; it is renamed on the source, to
         ``<schema>_moving`` and then ``<schema>_moved``. None moves the right to issue ids alone.
     :param resume: True goes on with a move without a schema that was interrupted: neither side has the shard then.
     :param patience: seconds to wait for transactions of the source that began before.
+    :param registry: its database, if the fleet has one.
     :raises InstallationError: if the source does not have the shard, or a transaction outlasts the patience.
+    :raises RegistryError: if neither of the two holds the shard; nothing is changed then.
     """
+    place = registered.place_of(target) if registry is not None else None
+
+    def record(*, rehearse: bool = False) -> None:
+        if registry is not None and place is not None:
+            registered.move(registry, shard_id, source.name, place, rehearse=rehearse)
+
     with closing(_connect(source)) as there, closing(_connect(target)) as here:
         try:
-            return _move(there, here, shard_id, schema, resume, patience)
+            return _move(there, here, shard_id, schema, resume, patience, record)
         except psycopg.Error as error:
             own = from_driver(error)
             raise own or ServerError(str(error).strip(), error.sqlstate) from error
 
 
 def _move(
-    source: psycopg.Connection, target: psycopg.Connection, shard_id: int, schema: str | None, resume: bool, patience: float
+    source: psycopg.Connection,
+    target: psycopg.Connection,
+    shard_id: int,
+    schema: str | None,
+    resume: bool,
+    patience: float,
+    record: Record,
 ) -> Moved:
     if _layout(source) != _layout(target):
         raise InstallationError("the ids of the two databases have different layouts: see layout in status()")
@@ -109,6 +134,7 @@ def _move(
         raise InstallationError(f"the source does not issue ids of shard {shard_id}{hint}")
     if schema is not None:
         _require_tables(source, target, schema if at_source else f"{schema}_moving", schema)
+    record(rehearse=at_source or not at_target)
     started = time.monotonic()
     if at_source:
         with source.transaction():
@@ -118,7 +144,7 @@ def _move(
     rows, bound = 0, 0
     if not at_target:
         _wait_for_older_transactions(source, patience)
-        rows, bound = _hand_over(source, target, shard_id, schema)
+        rows, bound = _hand_over(source, target, shard_id, schema, record)
     seconds = time.monotonic() - started
     if schema is not None:
         _rename(source, f"{schema}_moving", f"{schema}_moved")
@@ -130,12 +156,15 @@ def _layout(connection: psycopg.Connection) -> object:
     return _scalar(connection, query)
 
 
-def _hand_over(source: psycopg.Connection, target: psycopg.Connection, shard_id: int, schema: str | None) -> tuple[int, int]:
+def _hand_over(
+    source: psycopg.Connection, target: psycopg.Connection, shard_id: int, schema: str | None, record: Record
+) -> tuple[int, int]:
     """Copy the rows and let the target begin, in one transaction of the target; returns rows and the source's bound."""
     with source.transaction(), target.transaction():
         rows = _copy(source, target, f"{schema}_moving", schema) if schema is not None else 0
         bound = _scalar(source, "select shardflake.last_id_bound()")
         target.execute("select shardflake.add_logical_shards(array[%s::integer], %s)", (shard_id, bound))
+        record()  # when nothing is left to fail but the commit
     return rows, int(bound)
 
 

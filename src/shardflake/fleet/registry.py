@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,9 @@ from shardflake import assets, install
 from shardflake.connect import make_engine, translate_errors
 from shardflake.errors import InstallationError
 from shardflake.fleet.file import Shard
-from shardflake.fleet.observe import probe
+from shardflake.fleet.observe import Database, probe
+
+Place = tuple[str, int | None, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def claim(registry: str, shard: Shard, shard_id: int | None = None, *, reuse_ret
     wanted = shard_id if shard_id is not None else found.shard_id if found.shard_id is not None else shard.shard_id
     if found.shard_id not in (None, wanted):
         raise InstallationError(f"{shard.name} is shard {found.shard_id} already, it cannot claim {wanted}")
-    place = (shard.name, found.database.system_identifier, found.database.oid, found.database.name)
+    place = place_of(shard, found.database)
     with _registry(registry) as connection:
         given: int = connection.execute(sa.select(_claim(place, wanted, False, reuse_retired))).scalar_one()
         further = {*found.logical_shards, *found.backfill_shards, *shard.logical_shards, *shard.backfill_shards}
@@ -91,6 +93,41 @@ def claim(registry: str, shard: Shard, shard_id: int | None = None, *, reuse_ret
     return given
 
 
+def place_of(shard: Shard, database: Database | None = None) -> Place:
+    """Return what the registry records of a holder: its name, and its database, which is asked unless given."""
+    found = database or probe(shard).database
+    return shard.name, found.system_identifier, found.oid, found.name
+
+
+def claim_logical(registry: str, shard: Shard, shard_ids: Sequence[int]) -> None:
+    """Register further shard ids of a database, all or none, before it issues any; safe to repeat.
+
+    :raises RegistryError: if another holds one of them, or it is retired.
+    """
+    place = place_of(shard)
+    with _registry(registry) as connection:
+        for number in shard_ids:
+            connection.execute(sa.select(_claim(place, number, True, False)))
+
+
+def move(registry: str, shard_id: int, source: str, target: Place, *, rehearse: bool = False) -> None:
+    """Record that a logical shard went to another database; safe to repeat, and without an entry makes one.
+
+    :param source: name of the shard that refuses to issue its ids already.
+    :param target: does not issue them yet.
+    :param rehearse: True changes nothing, and raises what the move itself would.
+    :raises RegistryError: if neither of the two holds it, or it is retired.
+    """
+    name, system_identifier, oid, database = target
+    recorded = sa.func.shardflake_registry.move(
+        shard_id, source, name, sa.cast(system_identifier, sa.BigInteger), sa.cast(oid, OID), database
+    )
+    with _registry(registry) as connection:
+        connection.execute(sa.select(recorded))
+        if rehearse:
+            connection.rollback()
+
+
 def retire(registry: str, name: str) -> list[int]:
     """Give up the shard ids that a name holds, for ever; returns them.
 
@@ -100,9 +137,7 @@ def retire(registry: str, name: str) -> list[int]:
         return list(connection.execute(sa.select(sa.func.shardflake_registry.retire(name))).scalar_one())
 
 
-def _claim(
-    place: tuple[str, int | None, int, str], shard_id: int | None, logical: bool, reuse_retired: bool
-) -> sa.Function[int]:
+def _claim(place: Place, shard_id: int | None, logical: bool, reuse_retired: bool) -> sa.Function[int]:
     name, system_identifier, oid, database = place
     return sa.func.shardflake_registry.claim(
         name,
