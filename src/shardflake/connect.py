@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
-from shardflake.errors import ConnectionFailedError, ServerError, UnsupportedServerError, from_driver
+from shardflake.errors import ConnectionFailedError, ServerError, ShardflakeError, UnsupportedServerError, from_driver
 
 OLDEST_SERVER = 150000
 
@@ -85,17 +85,26 @@ def translate_errors() -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        if (own := from_driver(error)) is not None:
-            raise own from error
-        diagnostics = getattr(error.orig, "diag", None)
-        sqlstate = getattr(error.orig, "sqlstate", None)
-        if isinstance(error, OperationalError) and (error.connection_invalidated or sqlstate is None):
-            raise ConnectionFailedError(f"cannot connect: {str(error.orig).strip()}") from error
-        message = getattr(diagnostics, "message_primary", None) or str(error.orig)
-        if (sqlstate or "").startswith(("28", "3D")):
-            raise ConnectionFailedError(f"cannot connect: {message}") from error
-        hint = getattr(diagnostics, "message_hint", None) or _HINTS.get(sqlstate or "")
-        raise ServerError(message, sqlstate, hint) from error
+        lost = isinstance(error, OperationalError) and error.connection_invalidated
+        raise _ours(error.orig, lost) from error
+    except psycopg.Error as error:
+        raise _ours(error, lost=False) from error
+
+
+def _ours(error: Any, lost: bool) -> ShardflakeError:
+    """Return our error for one of the driver's.
+
+    :param lost: True if the connection is known to have ended.
+    """
+    if (own := from_driver(error)) is not None:
+        return own
+    diagnostics, sqlstate = getattr(error, "diag", None), getattr(error, "sqlstate", None)
+    if lost or (isinstance(error, psycopg.OperationalError) and sqlstate is None):
+        return ConnectionFailedError(f"cannot connect: {str(error).strip()}")
+    message = getattr(diagnostics, "message_primary", None) or str(error)
+    if (sqlstate or "").startswith(("28", "3D")):
+        return ConnectionFailedError(f"cannot connect: {message}")
+    return ServerError(message, sqlstate, getattr(diagnostics, "message_hint", None) or _HINTS.get(sqlstate or ""))
 
 
 def require_supported(connection: sa.Connection) -> None:
@@ -103,8 +112,14 @@ def require_supported(connection: sa.Connection) -> None:
 
     :raises UnsupportedServerError: below PostgreSQL 15.
     """
-    version = connection.scalar(sa.text("select current_setting('server_version_num')::integer"))
-    if version is None or version < OLDEST_SERVER:
-        raise UnsupportedServerError(
-            f"the server is PostgreSQL {(version or 0) // 10000}; shardflake needs PostgreSQL 15 or newer"
-        )
+    require_version(connection.scalar(sa.text("select current_setting('server_version_num')::integer")) or 0)
+
+
+def require_version(number: int) -> None:
+    """Check a server's version.
+
+    :param number: such as 150004.
+    :raises UnsupportedServerError: below PostgreSQL 15.
+    """
+    if number < OLDEST_SERVER:
+        raise UnsupportedServerError(f"the server is PostgreSQL {number // 10000}; shardflake needs PostgreSQL 15 or newer")

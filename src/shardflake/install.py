@@ -9,10 +9,11 @@ from __future__ import annotations
 import difflib
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, TextIO
@@ -76,6 +77,7 @@ def config(output: TextIO | None = None, directory: Path | None = None) -> Confi
     return alembic_config
 
 
+@cache
 def head() -> str:
     """Return the newest revision that this package holds."""
     revision = ScriptDirectory(str(assets.migrations_dir())).get_current_head()
@@ -178,10 +180,14 @@ def status(engine: sa.Engine) -> Status:
     """
     with _installed(engine) as connection:
         readable = connection.scalar(sa.text("select has_table_privilege(to_regclass('shardflake._revision'), 'select')"))
-        row = dict(connection.execute(sa.text("select * from shardflake.status()")).one()._mapping)
-        row |= {name: row[name].astimezone(UTC) for name in ("clock", "high_water")}
-        revision = _revision(connection) if readable else None
-        return Status(**row | {"revision": revision, "years_left": float(row["years_left"])})
+        row = connection.execute(sa.text("select * from shardflake.status()")).mappings().one()
+        return status_of(row, _revision(connection) if readable else None)
+
+
+def status_of(row: Mapping[Any, Any], revision: str | None) -> Status:
+    """Return what a row of ``shardflake.status()`` says."""
+    times = {name: row[name].astimezone(UTC) for name in ("clock", "high_water")}
+    return Status(**{**row, **times, "revision": revision, "years_left": float(row["years_left"])})
 
 
 def set_default(engine: sa.Engine, table: str, column: str, shard: int | None = None) -> list[str]:
@@ -220,22 +226,35 @@ def check(engine: sa.Engine) -> str:
     with _installed(engine) as connection:
         if (revision := _revision(connection)) != head():
             raise InstallationError(f"the database is at revision {revision}, not at {head()}; upgrade it first")
-        found = catalog(connection)
-    released, present = _objects(assets.read("catalog.txt")), _objects(found)
+        return drift(catalog(connection))
+
+
+def drift(found: str) -> str:
+    """Return how what :func:`catalog` has found differs from the release, as :func:`check` does."""
+    released, present = _released(), _objects(found)
     lines: list[str] = []
     for name in sorted(released.keys() | present.keys()):
-        sides = (f"{name} as released", f"{name} in this database")
-        lines += difflib.unified_diff(released.get(name, []), present.get(name, []), *sides, lineterm="")
+        if (old := released.get(name, [])) != (new := present.get(name, [])):
+            lines += difflib.unified_diff(old, new, f"{name} as released", f"{name} in this database", lineterm="")
     return "\n".join(lines)
+
+
+@cache
+def _released() -> dict[str, list[str]]:
+    return _objects(assets.read("catalog.txt"))
 
 
 def catalog(connection: sa.Connection) -> str:
     """Return what the schema contains, as text to compare: functions, sequences, comments, owners, public privileges."""
     connection.execute(sa.text("set local search_path = pg_catalog"))
-    rows = connection.execute(sa.text(assets.read("catalog.sql").replace(":", r"\:")))
+    return catalog_text(connection.execute(sa.text(assets.read("catalog.sql").replace(":", r"\:"))))
+
+
+def catalog_text(rows: Iterable[Sequence[Any]]) -> str:
+    """Return the text of :func:`catalog` for the rows that ``catalog.sql`` gives."""
     return "\n".join(
-        f"== {row.object}\n{row.definition}\ncomment: {row.comment}\nowner: {row.owner}; public may: {row.public_privileges}\n"
-        for row in rows
+        f"== {name}\n{definition}\ncomment: {comment}\nowner: {owner}; public may: {public_privileges}\n"
+        for name, definition, comment, owner, public_privileges in rows
     )
 
 

@@ -36,5 +36,5 @@ select array[n.nspname::text, t.relname::text], a.attname::text
  order by 1, 2;
 
 -- Third: whether a number is an id of this database: a day after the epoch or later, not in the future, of one of its shards.
-select cast(:id as bigint) >> shardflake._time_shift() between shardflake._ticks(86400000) and greatest(shardflake._tick(), pg_catalog.pg_sequence_last_value('shardflake._high_water'))
-       and shardflake.shard_of(:id) = any (shardflake._logical_shards());
+select cast(%(id)s as bigint) >> shardflake._time_shift() between shardflake._ticks(86400000) and greatest(shardflake._tick(), pg_catalog.pg_sequence_last_value('shardflake._high_water'))
+       and shardflake.shard_of(%(id)s) = any (shardflake._logical_shards());

@@ -6,14 +6,26 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 
 import psycopg
 import sqlalchemy as sa
+from psycopg import sql
+from psycopg.rows import dict_row
 
-from shardflake import install
-from shardflake.connect import require_supported, translate_errors
+from shardflake import assets, install
+from shardflake.connect import require_version, translate_errors
+from shardflake.errors import ConnectionFailedError, InstallationError
 from shardflake.fleet.file import Shard
+
+_FOUND = """
+select d.oid, d.datname, pg_catalog.host(pg_catalog.inet_server_addr()), pg_catalog.inet_server_port(),
+       pg_catalog.has_function_privilege('pg_control_system()', 'execute'),
+       pg_catalog.to_regproc('shardflake.status') is not null,
+       pg_catalog.has_table_privilege(pg_catalog.to_regclass('shardflake._revision'), 'select')
+  from pg_catalog.pg_database d where d.datname = pg_catalog.current_database()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,37 +90,48 @@ class Observation:
     columns: tuple[Column, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the first query says.
+
+    :param readable: whether the role may read the revision.
+    """
+
+    database: Database
+    installed: bool
+    readable: bool
+
+
 def probe(shard: Shard) -> Probe:
     """Return which database a shard is and what is installed in it."""
-    with one_connection(shard) as engine, translate_errors(), engine.connect() as connection:
-        require_supported(connection)
-        found = _database(connection)
-        if connection.scalar(sa.text("select to_regproc('shardflake.status')")) is None:
-            return Probe(found, False, None, None, ())
-        readable = connection.scalar(sa.text("select has_table_privilege(to_regclass('shardflake._revision'), 'select')"))
-        revision = connection.scalar(sa.text("select version_num from shardflake._revision")) if readable else None
-        state = connection.execute(sa.text("select * from shardflake.status()")).one()
-        return Probe(found, True, revision, state.shard_id, tuple(state.logical_shards), tuple(state.backfill_shards))
+    with _opened(shard) as (connection, found):
+        if not found.installed:
+            return Probe(found.database, False, None, None, ())
+        query = "select shard_id, logical_shards, backfill_shards from shardflake.status()"
+        shard_id, logical, backfill = connection.execute(query).fetchone() or (None, (), ())
+        return Probe(found.database, True, _revision(connection, found), shard_id, tuple(logical), tuple(backfill))
 
 
 def observe(shard: Shard) -> Observation:
     """Return what a shard says of itself."""
-    with one_connection(shard) as engine:
-        with translate_errors(), engine.connect() as connection:
-            require_supported(connection)
-            found, clock = _database(connection), _clock(connection)
-            if connection.scalar(sa.text("select to_regproc('shardflake.status')")) is None:
-                return Observation(found, clock, None, "", ())
-        state = install.status(engine)
-        drift = install.check(engine) if state.revision == install.head() else ""
-        with translate_errors(), engine.connect() as connection:
-            return Observation(found, clock, state, drift, _columns(connection))
+    with _opened(shard) as (connection, found):
+        clock = _clock(connection)
+        if not found.installed:
+            return Observation(found.database, clock, None, "", ())
+        state = _status(connection, found)
+        drift = install.drift(_catalog(connection)) if state.revision == install.head() else ""
+        return Observation(found.database, clock, state, drift, _columns(connection))
 
 
 def status(shard: Shard) -> install.Status:
-    """Return what ``shardflake.status()`` says of a shard."""
-    with one_connection(shard) as engine:
-        return install.status(engine)
+    """Return what ``shardflake.status()`` says of a shard.
+
+    :raises InstallationError: if it is not installed there.
+    """
+    with _opened(shard) as (connection, found):
+        if not found.installed:
+            raise InstallationError("shardflake is not installed in this database; run: shardflake fleet upgrade")
+        return _status(connection, found)
 
 
 @contextmanager
@@ -121,37 +144,68 @@ def one_connection(shard: Shard) -> Iterator[sa.Engine]:
         engine.dispose()
 
 
-def _database(connection: sa.Connection) -> Database:
-    row = connection.execute(
-        sa.text(
-            "select oid, datname, host(inet_server_addr()), inet_server_port(), "
-            "has_function_privilege('pg_control_system()', 'execute') from pg_database where datname = current_database()"
-        )
-    ).one()
-    system = connection.scalar(sa.text("select system_identifier from pg_control_system()")) if row[4] else None
-    return Database(system, row[0], row[1], row[2], row[3])
+@contextmanager
+def _opened(shard: Shard) -> Iterator[tuple[psycopg.Connection, _Found]]:
+    """Give a transaction in a shard, and what is found there. The driver alone: an engine asks more than we do.
+
+    :raises UnsupportedServerError: below PostgreSQL 15.
+    """
+    with translate_errors(), psycopg.connect(shard.conninfo) as connection:
+        require_version(connection.info.server_version)
+        row = connection.execute(_FOUND).fetchone()
+        if row is None:
+            raise ConnectionFailedError("the server does not know the database of the session")
+        oid, name, host, port, may_ask, installed, readable = row
+        row = connection.execute("select system_identifier from pg_control_system()").fetchone() if may_ask else None
+        yield connection, _Found(Database(row[0] if row else None, oid, name, host, port), installed, bool(readable))
 
 
-def _clock(connection: sa.Connection) -> Clock:
+def _revision(connection: psycopg.Connection, found: _Found) -> str | None:
+    row = connection.execute("select version_num from shardflake._revision").fetchone() if found.readable else None
+    return row[0] if row else None
+
+
+def _status(connection: psycopg.Connection, found: _Found) -> install.Status:
+    with connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute("select * from shardflake.status()").fetchone()
+    return install.status_of(row or {}, _revision(connection, found))
+
+
+def _catalog(connection: psycopg.Connection) -> str:
+    """Return what the schema contains, as :func:`shardflake.install.catalog` does."""
+    with connection.transaction():
+        connection.execute("set local search_path = pg_catalog")
+        text = install.catalog_text(connection.execute(assets.read("catalog.sql").encode()))
+        raise psycopg.Rollback()
+    return text
+
+
+def _clock(connection: psycopg.Connection) -> Clock:
     """Compare the clocks, three times; the shortest round trip tells most."""
     best = Clock(float("-inf"), float("inf"))
     for _ in range(3):
         before = time.time()
-        there = float(connection.scalar(sa.text("select date_part('epoch', clock_timestamp())")) or 0)
+        row = connection.execute("select date_part('epoch', clock_timestamp())").fetchone()
         after = time.time()
-        if after - before < best.latest - best.earliest:
-            best = Clock(there - after, there - before)
+        if row is not None and after - before < best.latest - best.earliest:
+            best = Clock(row[0] - after, row[0] - before)
     return best
 
 
-def _columns(connection: sa.Connection) -> tuple[Column, ...]:
+def _columns(connection: psycopg.Connection) -> tuple[Column, ...]:
     """Return columns that hold or should hold ids and have something wrong about them."""
-    queries = resources.files("shardflake.fleet").joinpath("columns.sql").read_text(encoding="utf-8").split("\n\n")
-    wrong = [Column(*row) for row in connection.execute(sa.text(queries[0]))]
-    for table, column in connection.execute(sa.text(queries[1])).all():
-        path = [sa.sql.quoted_name(part, True) for part in table]
-        source = sa.table(path[1], sa.column(column), schema=path[0])
-        largest = connection.scalar(sa.select(sa.func.max(source.c[column])))
-        if largest is not None and connection.scalar(sa.text(queries[2]), {"id": largest}):
-            wrong.append(Column("no default", ".".join(table), column, f"its largest value is the id {largest}"))
+    queries = [query.encode() for query in _queries()]
+    wrong = [Column(*row) for row in connection.execute(queries[0])]
+    for table, column in connection.execute(queries[1]).fetchall():
+        largest = sql.SQL("select max({}) from {}").format(sql.Identifier(column), sql.Identifier(*table))
+        row = connection.execute(largest).fetchone()
+        if row is not None and row[0] is not None:
+            is_id = connection.execute(queries[2], {"id": row[0]}).fetchone()
+            if is_id is not None and is_id[0]:
+                wrong.append(Column("no default", ".".join(table), column, f"its largest value is the id {row[0]}"))
     return tuple(wrong)
+
+
+@cache
+def _queries() -> list[str]:
+    return resources.files("shardflake.fleet").joinpath("columns.sql").read_text(encoding="utf-8").split("\n\n")
