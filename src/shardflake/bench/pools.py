@@ -28,6 +28,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, rela
 
 from shardflake import install
 from shardflake.bench.environment import describe
+from shardflake.bench.relay import relayed
 from shardflake.connect import make_engine
 from shardflake.layout import Field, Layout
 from shardflake.pools import IdPool, copy_rows, draw_on_construction, insert_in_batches
@@ -39,6 +40,8 @@ TWITTER = Layout("41/10/12", (Field("time", 41), Field("worker", 10), Field("seq
 CALLS = 50_000  # about as long as a time slice: the best of many is one that nothing interrupted
 ORDERS, LINES = 1000, 9
 COPIED = 200_000
+NETWORK_S = 0.0005
+"""A round trip within a data centre."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +152,11 @@ def _counting(engine: sa.Engine) -> Iterator[list[str]]:
     event.remove(engine, "before_cursor_execute", collect)
 
 
-def flushes(url: str, rounds: int) -> list[Result]:
-    """Measure flushes of ten thousand new objects: a thousand orders, each with nine lines."""
+def flushes(url: str, rounds: int, where: str) -> list[Result]:
+    """Measure flushes of ten thousand new objects: a thousand orders, each with nine lines.
+
+    :param where: words for the way to the server.
+    """
     plain, batched = sa.create_engine(url), sa.create_engine(url)
     insert_in_batches(batched)
     pool = IdPool(plain, block=20_000, max_age=60)
@@ -169,7 +175,7 @@ def flushes(url: str, rounds: int) -> list[Result]:
                 session.commit()
             if name not in best or rate > best[name].per_second:
                 note = f"{len(sent)} statements"
-                best[name] = Result(f"flush, SQLAlchemy {sa.__version__}", name, rate, "objects", note)
+                best[name] = Result(f"flush, {where}", name, rate, "objects", note)
     pool.close()
     plain.dispose()
     batched.dispose()
@@ -225,7 +231,11 @@ def main() -> None:
         engine = sa.create_engine(url)
         with engine.begin() as connection:
             connection.execute(sa.text("select shardflake.reserve_worker_ids(100, 200)"))
-        results = [*generators(engine, options.rounds), *flushes(url, options.rounds), *copies(url, options.rounds)]
+        results = [*generators(engine, options.rounds), *flushes(url, options.rounds, "on this machine")]
+        with relayed(server.port, NETWORK_S) as port:
+            far = sa.make_url(url).set(port=port).render_as_string(hide_password=False)
+            results += flushes(far, options.rounds, f"{NETWORK_S * 1000:g} ms away")
+        results += copies(url, options.rounds)
         engine.dispose()
         with psycopg.connect(server.url()) as described:
             surroundings = describe(described, seed=0)
@@ -238,7 +248,8 @@ def main() -> None:
 
 def show(results: list[Result], surroundings: dict[str, Any]) -> None:
     """Print the results as a table."""
-    table = Table(title=f"{surroundings['cpu']}, Python {surroundings['python']}, {surroundings['server'].split(' on ')[0]}")
+    programs = f"Python {surroundings['python']}, SQLAlchemy {sa.__version__}, {surroundings['server'].split(' on ')[0]}"
+    table = Table(title=f"{surroundings['cpu']}, {programs}")
     for heading in ("", "", "per second", "", "of the first"):
         table.add_column(heading, justify="right" if heading else "left")
     first: dict[str, float] = {}
