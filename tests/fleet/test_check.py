@@ -18,6 +18,7 @@ from shardflake.fleet.check import Thresholds, compare
 from shardflake.fleet.file import Fleet, Shard
 from shardflake.fleet.observe import Clock, Database, Observation, observe
 from shardflake.fleet.pool import Failure
+from shardflake.fleet.registry import Entry
 from tests.cli.conftest import Run
 from tests.conftest import dsn
 from tests.fleet.conftest import TestFleet
@@ -71,6 +72,18 @@ def test_a_healthy_fleet_has_no_findings() -> None:
 )
 def test_each_finding(said: Observation | Failure, expected: set[str]) -> None:
     assert kinds(b=said) == {("b", kind) for kind in expected}
+
+
+def test_part_of_a_fleet_is_compared_with_what_the_file_says_of_the_rest() -> None:
+    whole = Fleet(tuple(replace(shard, tags=frozenset({"eu"} if shard.name == "b" else {"us"})) for shard in SHARDS))
+    part = whole.tagged("eu")
+    (b,) = part.shards
+    assert compare(part, {b: answer(2)}, None, Thresholds()) == []
+    (found,) = compare(part, {b: answer(2, logical_shards=[1, 2])}, None, Thresholds())
+    assert (found.shard, found.kind) == ("b", "clash")
+    assert found.message == "shard id 1 belongs to a by the file, which was not asked"
+    entries = [Entry(number, shard.name, False, 99, number, shard.name, NOW, None) for number, shard in enumerate(SHARDS, 1)]
+    assert compare(part, {b: answer(2)}, entries, Thresholds()) == []
 
 
 def test_a_clash_that_the_file_does_not_settle_names_both() -> None:

@@ -151,7 +151,10 @@ def _reserves(shard: Shard, state: install.Status, thresholds: Thresholds) -> It
 
 
 def _clashes(fleet: Fleet, answers: Answers) -> Iterator[Finding]:
-    """Give shard ids that two databases use; blamed is the one that the file gives another id, else both."""
+    """Give shard ids that two databases use; blamed is the one that the file gives another id, else both.
+
+    Of shards that were not asked, the file alone says what they use.
+    """
     holders: dict[int, list[Shard]] = defaultdict(list)
     for shard, answer in answers.items():
         if isinstance(answer, Observation) and answer.status is not None:
@@ -168,6 +171,15 @@ def _clashes(fleet: Fleet, answers: Answers) -> Iterator[Finding]:
                 others = ", ".join(other.name for other in group if other is not shard)
                 plural = "s" if len(numbers) > 1 else ""
                 yield Finding(shard.name, "clash", f"shard id{plural} {', '.join(ranges(numbers))} also issued by {others}")
+    for other in fleet.others:
+        for shard in answers:
+            if theirs := sorted(number for number in other.shard_ids if shard in holders.get(number, ())):
+                what = f"shard id{'s' * (len(theirs) > 1)} {', '.join(ranges(theirs))}"
+                yield Finding(
+                    shard.name,
+                    "clash",
+                    f"{what} belong{'s' * (len(theirs) == 1)} to {other.name} by the file, which was not asked",
+                )
 
 
 def _same_database(answers: Answers) -> Iterator[Finding]:
@@ -207,7 +219,7 @@ def _registry(fleet: Fleet, answers: Answers, registry: Sequence[Entry]) -> Iter
             what = f"holds shard id{'s' * (len(idle) > 1)} {', '.join(ranges(idle))} there, but does not issue"
             hint = "a move or a claim was interrupted? run it again"
             yield Finding(shard.name, "registry", f"{what} {'them' if len(idle) > 1 else 'it'}; {hint}", notice=True)
-    names = {shard.name for shard in fleet.shards}
+    names = {shard.name for shard in (*fleet.shards, *fleet.others)}
     for entry in registry:
         if entry.retired_at is None and entry.name not in names:
             yield Finding(entry.name, "registry", f"holds shard id {entry.shard_id}, but is not in the file", notice=True)

@@ -70,11 +70,13 @@ class Fleet:
     :param shards: in the order of the file.
     :param registry: libpq keyword string of the registry's database, if there is one.
     :param warnings: for people, with line numbers.
+    :param others: shards of the file that were not chosen, by a tag.
     """
 
     shards: tuple[Shard, ...]
     registry: str | None = field(default=None, repr=False)
     warnings: tuple[str, ...] = ()
+    others: tuple[Shard, ...] = ()
 
     def __getitem__(self, name: str) -> Shard:
         """Return a shard by its name.
@@ -96,7 +98,8 @@ class Fleet:
         if not chosen:
             tags = ", ".join(sorted({tag for shard in self.shards for tag in shard.tags})) or "no tags at all"
             raise FleetFileError(f"no shard has the tag {tag!r}; the file has {tags}")
-        return Fleet(chosen, self.registry, self.warnings)
+        others = tuple(shard for shard in self.shards if tag not in shard.tags)
+        return Fleet(chosen, self.registry, self.warnings, others)
 
 
 def read(path: Path, environment: Mapping[str, str] = os.environ) -> Fleet:
