@@ -11,7 +11,7 @@ from shardflake import assets
 def test_every_sqlstate_that_the_sql_raises_has_a_class_and_a_hint() -> None:
     raised: set[str] = set()
     for path in sorted(assets.sql_dir().rglob("*.sql")):
-        for statement in re.findall(r"raise exception (?:'[^']*'|[^';])*;", path.read_text()):
+        for statement in re.findall(r"raise exception '[^']*'(?:'[^']*'|[^';])*;", path.read_text()):
             codes = re.findall(r"errcode = '(SF\w{3})'", statement)
             assert len(codes) == 1, f"{path.name}: {statement}"
             assert "hint = " in statement, f"{path.name} raises {codes[0]} without a hint"
